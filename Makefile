@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-quick test-engine test-deploy sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
+.PHONY: help run test test-quick test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
 
 # The port of `make run`. `make invoke` and `make watch` connect to it.
 TIDEMARK_PORT ?= 3000
@@ -28,8 +28,8 @@ SEED ?=
 IMPLEMENTATION ?= tidemark
 # How many minutes `make soak` injects faults.
 MINUTES ?= 10
-# The StatLayout that `make sim` plays: sums or buffers.
-LAYOUT ?= sums
+# What `make sim-rollups` plays.
+SYSTEM ?= rollups activities feedback
 # A rule of the shop that `make sim-shop` weakens: lock-on-value, no-idempotency-markers, ... Empty: none.
 WEAKNESS ?=
 # The number of random requests of `make attack` for each operation and attacker, and the seconds
@@ -69,14 +69,18 @@ test-engine: ## Run store tests and journeys on DynamoDB Local or at TIDEMARK_DY
 test-deploy: page ## Test the template, then deploy and delete stages on MiniStack, a local AWS
 	scripts/test-deploy
 
-sim: ## Simulate click counting with faults: SEEDS=10000, or SEED=17 repeats one
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --implementation $(IMPLEMENTATION) --layout $(LAYOUT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+sim: ## Simulate click counting and other rollups with faults: SEEDS=10000, or SEED=17 repeats one of clicks
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --implementation $(IMPLEMENTATION) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	$(if $(SEED)$(filter-out tidemark,$(IMPLEMENTATION)),,$(MAKE) --no-print-directory sim-rollups)
+
+sim-rollups: ## Simulate random declarations, activities and the example: SEEDS=10000, SYSTEM=feedback SEED=17
+	for system in $(SYSTEM); do cargo run --locked --quiet --profile sim --package tidemark-sim -- --system $$system $(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) || exit 1; done
 
 sim-games: ## Simulate drawing games with faults: SEEDS=1000, or SEED=17 repeats one
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --system games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 sim-shop: ## Simulate 64 writers in the shop with faults: SEEDS=1000, or SEED=17 repeats one
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --shop $(if $(WEAKNESS),--weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --system shop $(if $(WEAKNESS),--weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 soak: ## Run all systems under load, faults and kills: MINUTES=10, SEED=17
 	@$(MAKE) --no-print-directory binaries MORE=soak

@@ -2,13 +2,12 @@
 
 #![no_main]
 
-use domain::clicks::SequenceNumber;
 use futures::executor::block_on;
 use lambda_kit::stream::{BatchProgress, ReadRecord, StreamEvent, StreamRecord, StreamReply};
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
 use serde_json::{Value, to_value};
-use store::clicks::{ClickImage, OperatorEvent, OperatorEventImage};
+use store::clicks::{OperatorEvent, OperatorEventImage, read_click};
 use store::game::{GameChange, GameImage};
 use store::shop::{ShopChange, ShopImage};
 
@@ -47,12 +46,10 @@ fn goes_on_where_it_failed<T>(read: Vec<ReadRecord<'_, T>>) -> Option<String> {
     progress.failed_from
 }
 
-fn click(record: &StreamRecord<'_, ClickImage<'_>>) -> Result<(), String> {
-    let number = &record.change.sequence_number;
-    let number = number.parse::<SequenceNumber>().map_err(|error| error.to_string())?;
+fn click(record: &StreamRecord<'_, &RawValue>) -> Result<(), String> {
     let _ = (record.change.made_at(), record.is_expiry());
-    let Some(image) = &record.change.new_image else { return Ok(()) };
-    image.click(number).map(drop).map_err(|why| why.to_string())
+    let Some(image) = record.change.new_image else { return Ok(()) };
+    read_click(image).map(drop).map_err(|why| why.message)
 }
 
 fuzz_target!(|event: &[u8]| {

@@ -25,15 +25,25 @@ use crate::{Database, Stack};
 /// The clicks that the reader's events ask for, put into the table by a foreign client and counted
 /// by the stream.
 pub async fn clicks(stack: &Stack) {
-    let clicks = [("user-123", "30:00.000"), ("user-456", "30:00.120"), ("user-123", "30:01.000")];
-    for (user, time) in clicks {
+    let clicks = [
+        ("user-123", "30:00.000", "/pricing"),
+        ("user-456", "30:00.120", "/pricing"),
+        ("user-123", "30:01.000", "=SUM(A1)"),
+    ];
+    for (user, time, target) in clicks {
         let text = |text: String| AttributeValue::S(text);
         let time = format!("2025-10-02T10:{time}Z");
         let put = stack.dynamodb().put_item().table_name("qit-db-local").item("userId", text(user.to_owned()));
         let put = put.item("dateKey", text("DATE#2025-10-02".to_owned())).item("createDateTime", text(time.clone()));
+        let put = put.item("target", text(target.to_owned()));
         put.item("recordSort", text(format!("CLICK#{time}#{user}"))).send().await.unwrap();
     }
     stack.wait_for("/stats/total", &json!({"totalClicks": 3})).await.unwrap();
+    let targets = json!({"items": [
+        {"target": "/pricing", "totalClicks": 2, "uniqueUsers": 2},
+        {"target": "=SUM(A1)", "totalClicks": 1, "uniqueUsers": 1},
+    ]});
+    stack.wait_for("/stats/targets?date=2025-10-02", &targets).await.unwrap();
 }
 
 /// The entries that the journal's events ask for: one two days ago, and two of today in the order
@@ -54,7 +64,7 @@ pub async fn journal(stack: &Stack) {
     }
 }
 
-/// Puts what the events of `activity-log` list into the shop's table.
+/// Puts what the events of `activity-log` list into the shop's table, and waits until it is counted.
 pub async fn activities(stack: &Stack) {
     let store = Activities::new(&stack.table(Database::SHOP), ActivitySuffixes::default());
     let told = [
@@ -76,6 +86,12 @@ pub async fn activities(stack: &Stack) {
         };
         assert_eq!(store.record(&activity).await.unwrap(), RecordOutcome::New);
     }
+    let days = "/products/p-1/statistics?from=2025-10-01&to=2025-10-03";
+    let counted = [("2025-10-01", 1, 0, 1), ("2025-10-02", 2, 1, 2), ("2025-10-03", 1, 0, 1)];
+    let counted = counted.map(|(date, views, purchases, visitors)| {
+        json!({ "date": date, "views": views, "purchases": purchases, "visitors": visitors })
+    });
+    stack.wait_for(days, &json!({ "items": counted })).await.unwrap();
 }
 
 /// A sample event of the sockets, with everybody seated for it; `number` tells cases apart.

@@ -1,41 +1,54 @@
-//! Days, months and their ranges. All days are UTC days.
+//! Days, ISO weeks, months and their ranges. All days are UTC days.
 
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::civil::Date;
+use jiff::Span;
+use jiff::civil::{Date, ISOWeekDate, Weekday};
 
 /// The most days that one range may span.
 pub const RANGE_DAYS_MAX: i32 = 400;
 
+/// The most days of hours that one range may span.
+pub const RANGE_HOUR_DAYS_MAX: i32 = 31;
+
+/// The most weeks that one range may span: two years.
+pub const RANGE_WEEKS_MAX: i32 = 106;
+
+/// The days of a range without a first day.
+pub const RANGE_DAYS_DEFAULT: i32 = 30;
+
 /// The most months that one range may span: ten years.
 pub const RANGE_MONTHS_MAX: i32 = 120;
 
-/// Why a text is not a day or a month.
+/// Why a text is not a day, a week or a month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CalendarError {
     /// The text is not `YYYY-MM-DD`, or the calendar does not have this date.
     #[error("expected a date that exists, as YYYY-MM-DD")]
     NotADate,
+    /// The text is not `YYYY-Www`, or the calendar does not have this week.
+    #[error("expected an ISO week that exists, as YYYY-Www")]
+    NotAWeek,
     /// The text is not `YYYY-MM`, or the calendar does not have this month.
     #[error("expected a month that exists, as YYYY-MM")]
     NotAMonth,
 }
 
-/// Why a first and a last day or month are not a range.
+/// Why a first and a last day, week or month are not a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// `from` is after `to`.
     #[error("`from` is after `to`")]
     Reversed,
-    /// The range has more than [`RANGE_DAYS_MAX`] days or [`RANGE_MONTHS_MAX`] months.
+    /// The range is longer than its limit, such as [`RANGE_DAYS_MAX`].
     #[error("a range spans at most {max} {unit}, this one {actual}")]
     TooLong {
         /// The limit.
         max: i32,
         /// The requested length.
         actual: i32,
-        /// `days` or `months`.
+        /// `days`, `weeks` or `months`.
         unit: &'static str,
     },
 }
@@ -116,6 +129,50 @@ impl FromStr for YearMonth {
     }
 }
 
+/// A week from Monday to Sunday (ISO 8601), printed and parsed as `2025-W40`. The days around New
+/// Year may belong to a week of the other year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Week {
+    monday: Date,
+}
+
+impl Week {
+    /// The week that a day belongs to; `None` if its Monday is outside of the calendar.
+    pub fn of(date: Date) -> Option<Self> {
+        let days = date.weekday().to_monday_zero_offset();
+        date.checked_sub(Span::new().days(days)).ok().map(|monday| Self { monday })
+    }
+
+    /// The first day.
+    pub fn monday(self) -> Date {
+        self.monday
+    }
+
+    /// The week that is `weeks` later, or earlier if negative; `None` outside of the calendar.
+    pub fn plus(self, weeks: i32) -> Option<Self> {
+        self.monday.checked_add(Span::new().weeks(weeks)).ok().map(|monday| Self { monday })
+    }
+}
+
+impl fmt::Display for Week {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let week = self.monday.iso_week_date();
+        write!(f, "{:04}-W{:02}", week.year(), week.week())
+    }
+}
+
+impl FromStr for Week {
+    type Err = CalendarError;
+
+    fn from_str(text: &str) -> Result<Self, CalendarError> {
+        let digits = text.split_once("-W").filter(|(year, week)| (year.len(), week.len()) == (4, 2));
+        let digits = digits.and_then(|(year, week)| fixed_digits(&format!("{year}-{week}"), &[4, 2]));
+        let [year, week] = digits.ok_or(CalendarError::NotAWeek)?;
+        let monday = ISOWeekDate::new(year, week as i8, Weekday::Monday).map_err(|_| CalendarError::NotAWeek)?;
+        Ok(Self { monday: monday.date() })
+    }
+}
+
 /// The days from the first to the last, both included: 1 to [`RANGE_DAYS_MAX`] days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateRange {
@@ -126,14 +183,22 @@ pub struct DateRange {
 impl DateRange {
     /// Checks the order and the length.
     pub fn new(from: Date, to: Date) -> Result<Self, RangeError> {
-        if from > to {
-            return Err(RangeError::Reversed);
-        }
+        Self::of_at_most(RANGE_DAYS_MAX, from, to)
+    }
+
+    /// The same for a range of hours: at most [`RANGE_HOUR_DAYS_MAX`] days.
+    pub fn of_hours(from: Date, to: Date) -> Result<Self, RangeError> {
+        Self::of_at_most(RANGE_HOUR_DAYS_MAX, from, to)
+    }
+
+    fn of_at_most(max: i32, from: Date, to: Date) -> Result<Self, RangeError> {
         let days = (to - from).get_days() + 1;
-        if days > RANGE_DAYS_MAX {
-            return Err(RangeError::TooLong { max: RANGE_DAYS_MAX, actual: days, unit: "days" });
-        }
-        Ok(Self { from, to })
+        check_length(days, max, "days").map(|()| Self { from, to })
+    }
+
+    /// The days from `from` to `to`. Without `from`, the last [`RANGE_DAYS_DEFAULT`] days.
+    pub fn until(to: Date, from: Option<Date>) -> Result<Self, RangeError> {
+        Self::new(from.unwrap_or_else(|| to.saturating_sub(Span::new().days(RANGE_DAYS_DEFAULT - 1))), to)
     }
 
     /// The first day.
@@ -153,6 +218,31 @@ impl DateRange {
     }
 }
 
+/// The weeks from the first to the last, both included: 1 to [`RANGE_WEEKS_MAX`] weeks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeekRange {
+    from: Week,
+    to: Week,
+}
+
+impl WeekRange {
+    /// Checks the order and the length.
+    pub fn new(from: Week, to: Week) -> Result<Self, RangeError> {
+        let weeks = (to.monday - from.monday).get_days().div_euclid(7) + 1;
+        check_length(weeks, RANGE_WEEKS_MAX, "weeks").map(|()| Self { from, to })
+    }
+
+    /// The first week.
+    pub fn from(&self) -> Week {
+        self.from
+    }
+
+    /// The last week.
+    pub fn to(&self) -> Week {
+        self.to
+    }
+}
+
 /// The months from the first to the last, both included: 1 to [`RANGE_MONTHS_MAX`] months.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MonthRange {
@@ -163,14 +253,8 @@ pub struct MonthRange {
 impl MonthRange {
     /// Checks the order and the length.
     pub fn new(from: YearMonth, to: YearMonth) -> Result<Self, RangeError> {
-        if from > to {
-            return Err(RangeError::Reversed);
-        }
         let months = to.index() - from.index() + 1;
-        if months > RANGE_MONTHS_MAX {
-            return Err(RangeError::TooLong { max: RANGE_MONTHS_MAX, actual: months, unit: "months" });
-        }
-        Ok(Self { from, to })
+        check_length(months, RANGE_MONTHS_MAX, "months").map(|()| Self { from, to })
     }
 
     /// The first month.
@@ -187,6 +271,14 @@ impl MonthRange {
     pub fn months(&self) -> impl Iterator<Item = YearMonth> + use<> {
         let to = self.to;
         std::iter::successors(Some(self.from), move |month| month.plus(1).filter(|month| *month <= to))
+    }
+}
+
+fn check_length(actual: i32, max: i32, unit: &'static str) -> Result<(), RangeError> {
+    match actual {
+        ..=0 => Err(RangeError::Reversed),
+        _ if actual > max => Err(RangeError::TooLong { max, actual, unit }),
+        _ => Ok(()),
     }
 }
 
@@ -226,6 +318,29 @@ mod tests {
     }
 
     #[test]
+    fn only_weeks_that_exist_are_parsed() {
+        for (text, monday) in [("2026-W53", date(2026, 12, 28)), ("2025-W01", date(2024, 12, 30))] {
+            let week: Week = text.parse().expect("a week");
+            assert_eq!((week.monday(), week.to_string().as_str()), (monday, text));
+            assert_eq!(Week::of(monday.checked_add(Span::new().days(6)).expect("a day")), Some(week));
+        }
+        for text in ["2025-W53", "2025-W00", "2025-W1", "2025-40", "2025W40", "2025-W40-1", "+025-W40", ""] {
+            assert_eq!(text.parse::<Week>(), Err(CalendarError::NotAWeek), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_has_at_most_106_weeks_and_31_days_of_hours() {
+        let first: Week = "2025-W01".parse().expect("a week");
+        assert!(WeekRange::new(first, first.plus(105).expect("a week")).is_ok());
+        let error = WeekRange::new(first, first.plus(106).expect("a week"));
+        assert_eq!(error, Err(RangeError::TooLong { max: 106, actual: 107, unit: "weeks" }));
+        assert_eq!(WeekRange::new(first.plus(1).expect("a week"), first), Err(RangeError::Reversed));
+        assert!(DateRange::of_hours(date(2025, 1, 1), date(2025, 1, 31)).is_ok());
+        assert!(DateRange::of_hours(date(2025, 1, 1), date(2025, 2, 1)).is_err());
+    }
+
+    #[test]
     fn adding_months_crosses_the_end_of_the_year() {
         let december: YearMonth = "2025-12".parse().expect("a month");
         assert_eq!(december.plus(1).map(|m| m.to_string()).as_deref(), Some("2026-01"));
@@ -239,6 +354,14 @@ mod tests {
         let days: Vec<_> = range.days().map(|day| day.to_string()).collect();
         assert_eq!(days, ["2024-02-28", "2024-02-29", "2024-03-01"]);
         assert_eq!(DateRange::new(date(2024, 2, 28), date(2024, 2, 28)).expect("a range").days().count(), 1);
+    }
+
+    #[test]
+    fn a_range_without_a_first_day_has_30_days() {
+        let range = |from| DateRange::until(date(2024, 3, 1), from);
+        assert_eq!(range(None), DateRange::new(date(2024, 2, 1), date(2024, 3, 1)));
+        assert_eq!(range(Some(date(2024, 2, 28))), DateRange::new(date(2024, 2, 28), date(2024, 3, 1)));
+        assert_eq!(range(Some(date(2024, 3, 2))), Err(RangeError::Reversed));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod problem;
 pub mod push;
 pub mod signed;
 pub mod socket;
+pub mod statistics;
 pub mod stream;
 pub mod telemetry;
 pub mod ticket;

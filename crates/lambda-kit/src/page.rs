@@ -1,6 +1,7 @@
 //! Lists in pages: the limit that a client asks for, the position in its cursor, and the shape of
-//! the answer.
+//! the answer, as JSON or CSV.
 
+use csv::{Terminator, Writer, WriterBuilder};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,6 +32,26 @@ fn body(items: &impl Serialize, skipped: usize) -> Value {
         body["skipped"] = skipped.into();
     }
     body
+}
+
+/// Whether the client prefers CSV to JSON.
+pub fn wants_csv(request: &Request) -> bool {
+    request.preferred_media_type(&["application/json", "text/csv"]) == "text/csv"
+}
+
+/// A list as CSV (RFC 4180), with a header.
+///
+/// # Errors
+/// [`INTERNAL`] when a row does not have the columns of the header.
+pub fn csv(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<Reply, Problem> {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    let write = |writer: &mut Writer<Vec<u8>>| {
+        writer.write_record(header)?;
+        rows.into_iter().try_for_each(|row| writer.write_record(row))
+    };
+    let text =
+        write(&mut writer).ok().and_then(|()| writer.into_inner().ok()).and_then(|text| String::from_utf8(text).ok());
+    text.map(|text| Reply::new(200, "text/csv; charset=utf-8", text)).ok_or(INTERNAL)
 }
 
 /// One list, to which its cursors are bound.

@@ -231,10 +231,11 @@ impl StreamReply {
 /// Handles batches until Lambda ends the process, with one flush of the metrics for each. The
 /// handler gets the event's JSON and writes its own log line, which has more details. Its error
 /// becomes the invocation's error, with a stable type.
-pub async fn run<F, Fut, E>(handle: F) -> Result<(), lambda_runtime::Error>
+pub async fn run<F, Fut, R, E>(handle: F) -> Result<(), lambda_runtime::Error>
 where
     F: Fn(Box<RawValue>, Context) -> Fut,
-    Fut: Future<Output = Result<StreamReply, E>>,
+    Fut: Future<Output = Result<R, E>>,
+    R: Serialize,
     E: Into<Diagnostic>,
 {
     let handle = &handle;

@@ -5,7 +5,6 @@ use std::error::Error as StdError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::error::TransactionCanceledException;
-use serde_json::Value;
 
 use crate::table::TransactionOutcome;
 
@@ -28,6 +27,26 @@ pub enum StoreError {
     Unreadable(String),
 }
 
+impl From<rollup::ReadError> for StoreError {
+    fn from(error: rollup::ReadError) -> Self {
+        match error {
+            rollup::ReadError::Store(error) => error.into(),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<rollup::StoreError> for StoreError {
+    fn from(error: rollup::StoreError) -> Self {
+        match error {
+            rollup::StoreError::Busy(why) => Self::Busy(why),
+            rollup::StoreError::Unavailable(why) => Self::Unavailable(why),
+            rollup::StoreError::Refused(why) => Self::Refused(why),
+            rollup::StoreError::Unreadable(why) => Self::Unreadable(why),
+        }
+    }
+}
+
 impl StoreError {
     /// Whether the same request may succeed soon.
     pub fn is_transient(&self) -> bool {
@@ -48,10 +67,6 @@ impl StoreError {
         Self::Unreadable(what.to_string())
     }
 }
-
-/// How many causes of an error are in its text: those of the SDK, the HTTP client, the connection
-/// and the system, and some more.
-const CAUSES_MAX: usize = 8;
 
 /// The error codes for which DynamoDB asks the client to retry ([error
 /// handling](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)).
@@ -108,48 +123,11 @@ impl From<BuildError> for StoreError {
     }
 }
 
-/// The error and its causes, separated by colons. The SDK's own text for all of it ends in a debug
-/// print of its internals.
-fn text<E>(error: &SdkError<E, HttpResponse>) -> String
-where
-    E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
-{
-    if let SdkError::ServiceError(context) = error
-        && let (Some(code), Some(message)) = (context.err().code(), context.err().message())
-    {
-        // The body of a throttled request also has the reasons, such as a key range that is full.
-        // The message does not have them.
-        let body = context.raw().body().bytes().and_then(|body| serde_json::from_slice::<Value>(body).ok());
-        let reasons = body
-            .as_ref()
-            .and_then(|body| body["ThrottlingReasons"].as_array().or(body["throttlingReasons"].as_array()));
-        let reasons = reasons.into_iter().flatten().filter_map(|reason| reason["reason"].as_str());
-        return reasons.fold(format!("{code}: {message}"), |text, reason| format!("{text} ({reason})"));
-    }
-    let mut causes = vec![error.to_string()];
-    let mut source = error.source();
-    while let Some(cause) = source.filter(|_| causes.len() < CAUSES_MAX) {
-        causes.push(cause.to_string());
-        source = cause.source();
-    }
-    causes.dedup();
-    causes.join(": ")
-}
-
 impl<E> From<SdkError<E, HttpResponse>> for StoreError
 where
     E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
 {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
-        let text = text(&error);
-        match &error {
-            SdkError::ServiceError(context) => match context.err().code() {
-                Some(code) if BUSY.contains(&code) => Self::Busy(text),
-                _ if context.raw().status().is_server_error() => Self::Unavailable(text),
-                _ => Self::Refused(text),
-            },
-            SdkError::ConstructionFailure(_) => Self::Refused(text),
-            _ => Self::Unavailable(text),
-        }
+        rollup::StoreError::from(error).into()
     }
 }

@@ -6,13 +6,12 @@ use aws_sdk_dynamodb::operation::get_item::builders::GetItemFluentBuilder;
 use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::builders::{ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder};
 use aws_sdk_dynamodb::types::{
-    ConditionCheck, Delete, DeleteRequest, Get, KeysAndAttributes, Put, ReturnConsumedCapacity, TransactGetItem,
-    TransactWriteItem, Update, WriteRequest,
+    ConditionCheck, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnConsumedCapacity, TransactWriteItem, Update,
+    WriteRequest,
 };
 
 use crate::StoreError;
@@ -204,24 +203,6 @@ impl Table {
             keys.extend(later);
         }
         Ok((items, read_units))
-    }
-
-    /// Reads up to 100 items in one transaction, in the order of their keys.
-    pub(crate) async fn transact_get(&self, keys: Vec<Item>) -> Result<Vec<Option<Item>>, StoreError> {
-        let gets = keys.into_iter().map(|key| {
-            let get = Get::builder().table_name(&self.name).set_key(Some(key)).build()?;
-            Ok(TransactGetItem::builder().get(get).build())
-        });
-        let gets = gets.collect::<Result<_, StoreError>>()?;
-        match self.client.transact_get_items().set_transact_items(Some(gets)).send().await {
-            Ok(answer) => Ok(answer.responses.unwrap_or_default().into_iter().map(|response| response.item).collect()),
-            Err(error) => Err(match error.as_service_error() {
-                Some(TransactGetItemsError::TransactionCanceledException(why)) => {
-                    canceled(why).err().unwrap_or_else(StoreError::conflict)
-                }
-                _ => error.into(),
-            }),
-        }
     }
 
     /// Puts and deletes without conditions, 25 in a request. Unprocessed requests are sent again.

@@ -131,9 +131,9 @@ async fn every_case_is_answered_as_recorded() {
     run.send_some("activity-log", &["cursor"], is_list).await;
     run.send_some("activity-log", &["id", "occurredAt"], |file| !is_list(file)).await;
 
+    run.send("activity-stats", &[]).await;
     run.send("stats-reader", &["cursor"]).await;
     run.send("stats-aggregator", &[]).await;
-    run.send("stats-merger", &[]).await;
     run.send("click-writer", &["clickId", "createDateTime"]).await;
     run.send("game-archiver", &[]).await;
     run.send("clicks-watch", &[]).await;

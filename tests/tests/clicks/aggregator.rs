@@ -6,29 +6,31 @@ use std::time::{Duration, SystemTime};
 
 use engine::{Chance, EngineFaults};
 use jiff::Timestamp;
+use rollup::{AggregateError, Aggregator};
 use serde_json::json;
-use stats_aggregator::{AggregateError, Aggregator};
-use store::clicks::StatLayout;
+use store::clicks::CountedClick;
 use tidemark_tests::{Database, sample_event};
+
+use super::aggregator;
 
 const DAY: &str = "2025-10-02";
 
-fn aggregator(db: &Database) -> Aggregator {
-    Aggregator::new(&db.table(Database::CLICKS), StatLayout::Sums)
-}
-
-async fn deliver(aggregator: &Aggregator, event: &serde_json::Value) -> Result<serde_json::Value, AggregateError> {
+async fn deliver(
+    aggregator: &Aggregator<CountedClick>,
+    event: &serde_json::Value,
+) -> Result<serde_json::Value, AggregateError> {
     deliver_within(Duration::from_secs(30), aggregator, event).await
 }
 
 async fn deliver_within(
     time: Duration,
-    aggregator: &Aggregator,
+    aggregator: &Aggregator<CountedClick>,
     event: &serde_json::Value,
 ) -> Result<serde_json::Value, AggregateError> {
     let event = serde_json::value::to_raw_value(event).unwrap();
     let deadline = SystemTime::now() + time;
-    let reply = stats_aggregator::handle(aggregator, event, deadline, Timestamp::UNIX_EPOCH).await?;
+    let reply =
+        stats_aggregator::handle(std::slice::from_ref(aggregator), event, deadline, Timestamp::UNIX_EPOCH).await?;
     Ok(serde_json::to_value(reply).unwrap())
 }
 
@@ -133,9 +135,9 @@ async fn unreadable_records_are_kept_and_the_others_count() {
     }
     assert_eq!(stats(&db).await, [2, 2, 2, 2, 2]);
     let request = db.client.query().table_name(Database::CLICKS).key_condition_expression("userId = :q");
-    let quarantine = aws_sdk_dynamodb::types::AttributeValue::S("QUARANTINE#CLICKS".into());
+    let quarantine = aws_sdk_dynamodb::types::AttributeValue::S("ROLLUP#clicks#QUARANTINE".into());
     let items = request.expression_attribute_values(":q", quarantine).send().await.unwrap().items.unwrap();
-    let mut reasons: Vec<_> = items.iter().map(|item| item["reason"].as_s().unwrap().as_str()).collect();
+    let mut reasons: Vec<_> = items.iter().map(|item| item["code"].as_s().unwrap().as_str()).collect();
     reasons.sort_unstable();
     let expected = [
         "click-count",

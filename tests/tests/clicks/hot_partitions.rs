@@ -39,7 +39,8 @@ async fn offer(db: &Database, date_shards: u8, users: impl Iterator<Item = usize
     let mut refusals = Vec::new();
     for user in users {
         let user_id = UserId::new(format!("user-{user}")).unwrap();
-        let click = Click { user_id, time: ClickTime::parse(TIME).unwrap(), count: ClickCount::default() };
+        let click =
+            Click { user_id, time: ClickTime::parse(TIME).unwrap(), count: ClickCount::default(), target: None };
         refusals.extend(writer.put(&click, "id").await.err());
     }
     refusals

@@ -207,6 +207,7 @@ async fn bad_requests_get_a_problem_of_a_stable_type() {
         (400, "invalid-user-id", format!(r#"{{"userId":"{}"}}"#, "x".repeat(129)), None),
         (400, "invalid-click-count", r#"{"userId":"ann","clickCount":0}"#.to_owned(), None),
         (400, "invalid-click-count", r#"{"userId":"ann","clickCount":"1"}"#.to_owned(), None),
+        (400, "invalid-target", r#"{"userId":"ann","target":"a\tb"}"#.to_owned(), None),
         (400, "invalid-idempotency-key", r#"{"userId":"ann"}"#.to_owned(), key("x")),
         (400, "idempotency-key-time", r#"{"userId":"ann"}"#.to_owned(), key(stale)),
         (400, "idempotency-key-in-batch", r#"{"clicks":[{"userId":"ann"}]}"#.to_owned(), key(stale)),
@@ -313,33 +314,31 @@ async fn the_sharded_layout_counts_and_lists_as_the_plain_one() {
 }
 
 #[tokio::test]
-async fn shards_buffer_their_sums_until_the_merger_takes_them_to_the_statistics() {
+async fn shards_buffer_their_sums_until_the_window_ends() {
     let stack = Stack::with(&["--parameter", "StatLayout=buffers"]).await.unwrap();
-    let client = stack.dynamodb();
-    let (mut posted, mut is_kept) = (0, false);
-    // The schedule may fold at any moment; one of so many clicks is seen in its lane.
+    let answer = stack.post("/clicks", &json!({"userId": "ann"})).await.unwrap();
+    assert_eq!(answer.status, 201);
+    let mut buffered = None;
     for _ in 0..200 {
-        let answer = stack.post("/clicks", &json!({"userId": "ann"})).await.unwrap();
-        assert_eq!(answer.status, 201);
-        posted += 1;
-        let scan = client.scan().table_name("qit-db-local").send().await.unwrap();
-        is_kept = scan.items().iter().any(|item| item.contains_key("clicks:total"));
-        if is_kept {
+        let scan = stack.dynamodb().scan().table_name("qit-db-local").send().await.unwrap();
+        buffered = scan.items().iter().find_map(|item| {
+            let stream_arn = item["userId"].as_s().ok()?.strip_prefix("ROLLUP#clicks#CHECKPOINT#")?.to_owned();
+            item.contains_key("buffer").then(|| (stream_arn, item["createDateTime"].as_s().unwrap().clone()))
+        });
+        if buffered.is_some() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(is_kept, "no lane keeps anything");
-    let mut total = json!(null);
-    for _ in 0..200 {
-        stack.invoke("stats-merger", &json!({})).await.unwrap().unwrap();
-        total = stack.get("/stats/total").await.unwrap().json();
-        if total == json!({"totalClicks": posted}) {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(total, json!({"totalClicks": posted}));
+    let (stream_arn, shard_id) = buffered.expect("a checkpoint with buffered sums");
+    assert_eq!(stack.get("/stats/total").await.unwrap().json(), json!({"totalClicks": 0}));
+    // The window is 60 seconds long. Nobody has to wait for its end.
+    let end = json!({
+        "Records": [], "isFinalInvokeForWindow": true, "state": {},
+        "eventSourceARN": stream_arn, "shardId": shard_id,
+    });
+    stack.invoke("stats-aggregator", &end).await.unwrap().unwrap();
+    assert_eq!(stack.get("/stats/total").await.unwrap().json(), json!({"totalClicks": 1}));
     let day = stack.get(&format!("/stats/daily/{}", today())).await.unwrap().json();
     assert_eq!(day["uniqueUsers"], json!(1));
 }

@@ -1,6 +1,7 @@
 //! Clicks: the writer, the stream functions, recounts and repairs.
 
 mod aggregator;
+mod details;
 mod hot_partitions;
 mod journeys;
 mod operator;
@@ -8,3 +9,18 @@ mod recount;
 mod store;
 mod watch;
 mod writer;
+
+use ::store::clicks::{CountedClick, click_aggregators, rollup_table};
+use rollup::Aggregator;
+use tidemark_tests::Database;
+
+/// The aggregators of days, months and the total, and of the details.
+fn aggregators(db: &Database) -> [Aggregator<CountedClick>; 2] {
+    click_aggregators(&rollup_table(&db.table(Database::CLICKS))).unwrap()
+}
+
+/// The aggregator of days, months and the total.
+fn aggregator(db: &Database) -> Aggregator<CountedClick> {
+    let [aggregator, _] = aggregators(db);
+    aggregator
+}

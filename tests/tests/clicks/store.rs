@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::calendar::{DateRange, MonthRange};
-use domain::clicks::{Click, ClickCount, ClickTime, SequenceNumber, ShardHash, StatDelta, StreamClick, Sums, chunks};
+use domain::calendar::DateRange;
+use domain::clicks::{Click, ClickCount, ClickTime};
 use domain::{Moment, TimeRange, UserId};
 use jiff::Timestamp;
 use jiff::civil::date;
 use store::Direction;
-use store::clicks::{
-    Checkpoints, ClickWriter, ClicksReader, CommitError, DateShards, FirstSeenCache, FirstSeenRecords,
-    NewQuarantinedRecord, PutClick, Quarantine, ShardCheckpoint, StoredClick,
-};
+use store::clicks::{ClickWriter, ClicksReader, DateShards, PutClick, StoredClick};
 use tidemark_tests::Database;
 
 fn click(user: &str, time: &str) -> Click {
@@ -20,15 +17,12 @@ fn click(user: &str, time: &str) -> Click {
         user_id: UserId::new(user).unwrap(),
         time: ClickTime::parse(time).unwrap(),
         count: ClickCount::new(2).unwrap(),
+        target: None,
     }
 }
 
 fn shards(n: u8) -> DateShards {
     DateShards::new(n).unwrap()
-}
-
-fn number(n: u64) -> SequenceNumber {
-    n.to_string().parse().unwrap()
 }
 
 fn writer(db: &Database, date_shards: DateShards) -> ClickWriter {
@@ -109,9 +103,10 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
     }
     writer(&db, shards(8)).put(&click("late", "2025-10-03T00:00:00.000Z"), "x").await.unwrap();
     // The day's statistic lies in the same partition, and is no click.
-    let checkpoints = Checkpoints::new(&db.table(Database::CLICKS));
-    let delta = StatDelta { days: [(date(2025, 10, 2), Sums::default())].into(), ..StatDelta::default() };
-    checkpoints.commit(&ShardCheckpoint::new("s", "0"), None, number(1), &delta, Timestamp::UNIX_EPOCH).await.unwrap();
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let statistic = db.client.put_item().table_name(Database::CLICKS).item("userId", text("STAT#DAILY"));
+    let statistic = statistic.item("createDateTime", text("2025-10-02")).item("dateKey", text("DATE#2025-10-02"));
+    statistic.item("recordSort", text("STAT#DAILY")).send().await.unwrap();
 
     let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(8));
     for limit in [1, 7, 60, 1_000] {
@@ -178,7 +173,7 @@ async fn a_statistic_that_cannot_be_read_leaves_the_other_days_of_a_range() {
     let number = |number: &str| AttributeValue::N(number.to_owned());
     for (sort, name, value) in [
         ("2025-10-01", "totalClicks", number("5")),
-        ("2025-10-02", "totalClicks", text("many")),
+        ("2025-10-02", "uniqueUsers", text("many")),
         // A click that somebody has put where the days' statistics are.
         ("2025-10-02T10:30:00.000Z", "clickCount", number("1")),
         ("2025-10-03", "totalClicks", number("7")),
@@ -191,87 +186,4 @@ async fn a_statistic_that_cannot_be_read_leaves_the_other_days_of_a_range() {
     let clicks = |day: &str| stats.by_period[day].map(|stat| stat.total_clicks);
     assert_eq!((clicks("2025-10-01"), clicks("2025-10-02"), clicks("2025-10-03")), (Some(5), None, Some(7)));
     assert_eq!(stats.skipped, 2);
-}
-
-#[tokio::test]
-async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
-    let db = Database::start().await.unwrap();
-    let checkpoints = Checkpoints::new(&db.table(Database::CLICKS));
-    let (shard, now) = (ShardCheckpoint::new("stream", "shard"), Timestamp::UNIX_EPOCH);
-    let day = date(2025, 10, 2);
-    let sums = Sums { clicks: 5, unique_users: 2 };
-    let month = domain::calendar::YearMonth::of(day);
-    let delta = StatDelta { total_clicks: 5, days: [(day, sums)].into(), months: [(month, sums)].into() };
-
-    assert_eq!(checkpoints.checkpoint(&shard).await.unwrap(), None);
-    checkpoints.commit(&shard, None, number(10), &delta, now).await.unwrap();
-    assert_eq!(checkpoints.checkpoint(&shard).await.unwrap(), Some(number(10)));
-    for stale in [None, Some(number(9))] {
-        let again = checkpoints.commit(&shard, stale, number(11), &delta, now).await;
-        assert!(matches!(again, Err(CommitError::CheckpointMoved)), "{again:?}");
-    }
-    checkpoints.commit(&shard, Some(number(10)), number(20), &delta, now).await.unwrap();
-
-    let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(1));
-    assert_eq!(reader.total().await.unwrap().total_clicks, 10);
-    let days = reader.daily(DateRange::new(date(2025, 9, 1), date(2025, 10, 31)).unwrap()).await.unwrap();
-    let months = reader.monthly(MonthRange::new(month, month).unwrap()).await.unwrap();
-    let expected = store::clicks::Stat { total_clicks: 10, unique_users: 4 };
-    assert_eq!(days.by_period, [("2025-10-02".to_owned(), Some(expected))].into());
-    assert_eq!(months.by_period, [("2025-10".to_owned(), Some(expected))].into());
-}
-
-#[tokio::test]
-async fn a_visitor_is_new_to_the_lane_that_claims_first_until_it_has_counted() {
-    let db = Database::start().await.unwrap();
-    let first_seen_records = FirstSeenRecords::new(&db.table(Database::CLICKS));
-    let (day, next_day) = (date(2025, 10, 2), date(2025, 10, 3));
-    let clicks = |first: u64| {
-        [(first, "ann", day), (first + 1, "ann", next_day), (first + 2, "bob", day)]
-            .map(|(n, user_id, date)| StreamClick { sequence_number: number(n), user_id, date, count: 1 })
-    };
-    let (a, b) = (ShardHash([1; 8]), ShardHash([2; 8]));
-    let chunk_a = &chunks(clicks(5), number(7))[0];
-    let chunk_b = &chunks(clicks(90), number(92))[0];
-    let new = |shard, checkpoint, chunk: &domain::clicks::Chunk<'_>, standing: &[domain::clicks::VisitFirstSeen]| {
-        let delta = chunk.delta(shard, checkpoint, standing);
-        let days: u64 = delta.days.values().map(|sums| sums.unique_users).sum();
-        (days, delta.months.values().map(|sums| sums.unique_users).sum::<u64>())
-    };
-
-    let mut known = FirstSeenCache::default();
-    let standing = first_seen_records.record(&mut known, a, None, &chunk_a.visits).await.unwrap();
-    assert_eq!(new(a, None, chunk_a, &standing), (3, 2));
-    // Another shard meets the same visitors: on a cold instance, and on the one that has just
-    // claimed them.
-    for known in [&mut FirstSeenCache::default(), &mut known] {
-        let standing = first_seen_records.record(known, b, None, &chunk_b.visits).await.unwrap();
-        assert_eq!(new(b, None, chunk_b, &standing), (0, 0));
-    }
-    // The first shard's batch comes again before it was counted: the claims are still its own,
-    // however they are known.
-    for known in [&mut FirstSeenCache::default(), &mut known] {
-        let standing = first_seen_records.record(known, a, None, &chunk_a.visits).await.unwrap();
-        assert_eq!(new(a, None, chunk_a, &standing), (3, 2));
-        let standing = first_seen_records.record(known, a, Some(number(7)), &chunk_a.visits).await.unwrap();
-        assert_eq!(new(a, Some(number(7)), chunk_a, &standing), (0, 0));
-    }
-}
-
-#[tokio::test]
-async fn a_quarantined_record_is_kept_once_with_its_reason() {
-    let db = Database::start().await.unwrap();
-    let quarantine = Quarantine::new(&db.table(Database::CLICKS));
-    let long = "客".repeat(200_000);
-    for (sequence_number, record) in [(Some("7"), "{}"), (None, "?"), (Some("8"), long.as_str())] {
-        let record = NewQuarantinedRecord { sequence_number, reason: "record", detail: "why".into(), record };
-        for _ in 0..2 {
-            quarantine.put(&ShardCheckpoint::new("stream", "shard"), &record, Timestamp::UNIX_EPOCH).await.unwrap();
-        }
-    }
-    let request = db.client.query().table_name(Database::CLICKS).key_condition_expression("userId = :q");
-    let items = request.expression_attribute_values(":q", AttributeValue::S("QUARANTINE#CLICKS".into())).send().await;
-    let items = items.unwrap().items.unwrap();
-    assert_eq!(items.len(), 3);
-    assert!(items.iter().all(|item| item["reason"] == AttributeValue::S("record".into())));
 }

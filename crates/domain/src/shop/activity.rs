@@ -42,6 +42,12 @@ impl Action {
     /// The most characters.
     pub const CHARS_MAX: usize = 64;
 
+    /// The action of an activity that counts as a view of its product.
+    pub const VIEW: &str = "view";
+
+    /// The action of an activity that counts as a purchase of its product.
+    pub const PURCHASE: &str = "buy";
+
     /// Checks length and characters.
     pub fn new(text: &str) -> Result<Self, ActionError> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-:".contains(&byte));
@@ -51,6 +57,16 @@ impl Action {
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether the user viewed the product.
+    pub fn is_view(&self) -> bool {
+        self.0 == Self::VIEW
+    }
+
+    /// Whether the user bought the product.
+    pub fn is_purchase(&self) -> bool {
+        self.0 == Self::PURCHASE
     }
 }
 

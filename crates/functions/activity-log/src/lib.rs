@@ -1,9 +1,10 @@
 //! Records the activities of users: each activity once, in order of time, under its user and under
-//! its product.
+//! its product. Shows how often products were viewed and bought.
 
 mod body;
 mod config;
 mod lists;
+mod statistics;
 
 use domain::shop::Activity;
 use domain::{Moment, UserId};
@@ -13,11 +14,12 @@ use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{self, INTERNAL, NOT_FOUND, Problem};
+use rollup::DeclarationError;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use store::StoreError;
 use store::Table;
-use store::shop::{Activities, RecordOutcome};
+use store::shop::{Activities, ActivityStatistics, RecordOutcome};
 use uuid::Uuid;
 
 pub use body::{ACTIVITIES_MAX, BODY_BYTES_MAX};
@@ -33,6 +35,7 @@ const ACTIVITY_ID_REUSED: Problem =
 #[derive(Debug, Clone)]
 pub struct ActivityLog {
     store: Activities,
+    statistics: ActivityStatistics,
     cursors: Cursors,
     staff: AccessToken,
     new_id: fn() -> Uuid,
@@ -40,13 +43,22 @@ pub struct ActivityLog {
 
 impl ActivityLog {
     /// A log whose cursors are signed with `cursor_key`.
-    pub fn new(table: &Table, config: &Config, cursor_key: SecretString, staff_token: SecretString) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Never; see [`store::shop::activity_statistics`].
+    pub fn new(
+        table: &Table,
+        config: &Config,
+        cursor_key: SecretString,
+        staff_token: SecretString,
+    ) -> Result<Self, DeclarationError> {
+        Ok(Self {
             store: Activities::new(table, config.suffixes),
+            statistics: ActivityStatistics::new(table)?,
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
             new_id: lambda_kit::id::new_id,
-        }
+        })
     }
 }
 
@@ -55,12 +67,16 @@ pub async fn handle(log: &ActivityLog, request: Request, now: Timestamp) -> Resu
     request.allow_query_parameters(match request.route() {
         "GET /users/{userId}/activities" => &["from", "to", "action", "order", "limit", "cursor"],
         "GET /products/{productId}/activities" => &["from", "to", "order", "limit", "cursor"],
+        "GET /products/{productId}/statistics" => &["from", "to"],
+        "GET /activities/top" => &["date"],
         _ => &[],
     })?;
     match request.route() {
         "POST /users/{userId}/activities" => record(log, &request, now).await,
         "GET /users/{userId}/activities" => lists::of_user(log, &request, now).await,
         "GET /products/{productId}/activities" => lists::of_product(log, &request, now).await,
+        "GET /products/{productId}/statistics" => statistics::of_product(log, &request, now).await,
+        "GET /activities/top" => statistics::top(log, &request, now).await,
         _ => Err(NOT_FOUND.detail(request.target())),
     }
 }

@@ -1,5 +1,5 @@
-//! `activity-log`: `POST` and `GET /users/{userId}/activities`, and
-//! `GET /products/{productId}/activities`.
+//! `activity-log`: `POST` and `GET /users/{userId}/activities`,
+//! `GET /products/{productId}/activities` and `.../statistics`, and `GET /activities/top`.
 
 use activity_log::{ActivityLog, Config, handle};
 use aws_sdk_dynamodb::Client;
@@ -18,6 +18,6 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     // handshakes are cheap here.
     config.suffixes = config.suffixes.remembered(&table).await?;
     let StaffSecrets { cursor_key, staff_token } = StaffSecrets::from_env(&sdk).await?;
-    let log = ActivityLog::new(&table, &config, cursor_key, staff_token);
+    let log = ActivityLog::new(&table, &config, cursor_key, staff_token)?;
     http::run(|request| handle(&log, request, Timestamp::now())).await
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use domain::UserId;
-use domain::clicks::ClickCount;
-use lambda_kit::fields::required_text;
+use domain::clicks::{ClickCount, ClickTarget};
+use lambda_kit::fields::{required_text, text};
 use lambda_kit::json_object::JsonObject;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
@@ -17,6 +17,7 @@ pub const BODY_BYTES_MAX: usize = 64 * 1024;
 pub const CLICKS_MAX: usize = 25;
 
 const INVALID_USER_ID: Problem = Problem::new(400, "invalid-user-id", "The user id is not valid");
+const INVALID_TARGET: Problem = Problem::new(400, "invalid-target", "The target is not valid");
 const INVALID_CLICK_COUNT: Problem = Problem::new(400, "invalid-click-count", "The click count is not valid");
 
 /// One click or several.
@@ -33,6 +34,7 @@ pub(crate) enum Body {
 pub(crate) struct NewClick {
     user_id: Option<serde_json::Value>,
     click_count: Option<serde_json::Value>,
+    target: Option<serde_json::Value>,
     idempotency_key: Option<String>,
 }
 
@@ -41,6 +43,7 @@ pub(crate) struct NewClick {
 pub(crate) struct CheckedClick {
     pub(crate) user_id: UserId,
     pub(crate) count: ClickCount,
+    pub(crate) target: Option<ClickTarget>,
     pub(crate) idempotency_key: Option<String>,
 }
 
@@ -73,7 +76,8 @@ impl NewClick {
                 ClickCount::new(count).map_err(|why| INVALID_CLICK_COUNT.detail(why))?
             }
         };
-        Ok(CheckedClick { user_id, count, idempotency_key: self.idempotency_key })
+        let target = text("target", self.target, &INVALID_TARGET, ClickTarget::new)?;
+        Ok(CheckedClick { user_id, count, target, idempotency_key: self.idempotency_key })
     }
 }
 
@@ -99,7 +103,11 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_count_or_user_id_has_its_own_problem() {
+    fn an_invalid_count_user_id_or_target_has_its_own_problem() {
+        for target in ["7", "[]", "\" \"", "\"a\\nb\"", &format!("\"{}\"", "x".repeat(101))] {
+            let body = format!(r#"{{"userId":"ann","target":{target}}}"#);
+            assert_eq!(outcome(&body), Err("invalid-target".into()), "{target}");
+        }
         for count in ["0", "1001", "-1", "1.5", "\"1\"", "[]", "1e99", "4294967297"] {
             let body = format!(r#"{{"userId":"ann","clickCount":{count}}}"#);
             assert_eq!(outcome(&body), Err("invalid-click-count".into()), "{count}");

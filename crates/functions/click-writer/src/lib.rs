@@ -108,6 +108,6 @@ fn check(
         None => ClickId::generate(now, step, (writer.random_id)())?,
     };
     let time_problem = id.check_time(now).err();
-    let click = Click { user_id: click.user_id, time: id.time(), count: click.count };
+    let click = Click { user_id: click.user_id, time: id.time(), count: click.count, target: click.target };
     Ok(PendingClick { click, click_id: id.to_string(), time_problem })
 }

@@ -128,10 +128,10 @@ async fn place_in_later_slot(
     let mut puts = 1;
     loop {
         let time = match held.find_slot(pending) {
-            Slot::Own(stored) if stored.click_count == Some(click.count.get().into()) => {
-                return Ok(PlaceOutcome::AlreadyStored(stored));
+            Slot::Own(stored) if stored.is(click) => return Ok(PlaceOutcome::AlreadyStored(stored)),
+            Slot::Own(_) => {
+                return Err(IDEMPOTENCY_KEY_REUSED.detail("it was used with another click count or target"));
             }
-            Slot::Own(_) => return Err(IDEMPOTENCY_KEY_REUSED.detail("it was used with another click count")),
             Slot::None => {
                 return Err(
                     NO_FREE_MILLISECOND.detail(format!("{SLOTS_MAX} milliseconds are taken, from {} on", click.time))

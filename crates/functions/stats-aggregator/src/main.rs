@@ -2,19 +2,22 @@
 
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
-use lambda_kit::{aws, env, stream, telemetry};
-use stats_aggregator::{Aggregator, handle};
-use store::Table;
-use store::clicks::StatLayout;
+use lambda_kit::statistics::diagnostic;
+use lambda_kit::{aws, stream, telemetry};
+use stats_aggregator::{Config, handle};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
-    let table = env::required("CLICKS_TABLE")?;
-    let layout = env::parsed("STAT_LAYOUT", StatLayout::default(), "sums or buffers", Some)?;
-    let table = Table::new(Client::new(&aws::config().await), table);
+    let aggregators = Config::from_env()?.aggregators(Client::new(&aws::config().await))?;
     // Lambda gives full CPU during init, so the TLS handshake is cheap here.
-    store::clicks::connect(&table).await?;
-    let aggregator = Aggregator::new(&table, layout);
-    stream::run(|event, context| handle(&aggregator, event, context.deadline(), Timestamp::now())).await
+    if let Some(aggregator) = aggregators.first() {
+        aggregator.connect().await?;
+    }
+    let aggregators = &aggregators;
+    stream::run(|event, context| async move {
+        let handled = handle(aggregators, event, context.deadline(), Timestamp::now()).await;
+        handled.map_err(|error| diagnostic(&error))
+    })
+    .await
 }

@@ -9,10 +9,11 @@ use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{self, NOT_FOUND, Problem};
+use rollup::DeclarationError;
 use secrecy::SecretString;
 use store::StoreError;
 use store::Table;
-use store::clicks::ClicksReader;
+use store::clicks::{ClickDetailsReader, ClicksReader};
 
 pub use clicks::{LIMIT_DEFAULT, LIMIT_MAX};
 pub use config::Config;
@@ -21,25 +22,37 @@ pub use config::Config;
 #[derive(Debug, Clone)]
 pub struct Reader {
     store: ClicksReader,
+    details: ClickDetailsReader,
     cursors: Cursors,
     operator: AccessToken,
 }
 
 impl Reader {
     /// A reader whose cursors are signed with `cursor_key`.
-    pub fn new(table: &Table, config: &Config, cursor_key: SecretString, operator_token: SecretString) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Never: a test builds the declaration of the statistics.
+    pub fn new(
+        table: &Table,
+        config: &Config,
+        cursor_key: SecretString,
+        operator_token: SecretString,
+    ) -> Result<Self, DeclarationError> {
+        Ok(Self {
             store: ClicksReader::new(table, config.date_shards),
+            details: ClickDetailsReader::new(table)?,
             cursors: Cursors::new(cursor_key),
             operator: AccessToken::new(operator_token),
-        }
+        })
     }
 }
 
 /// Answers one request.
 pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result<Reply, Problem> {
     request.allow_query_parameters(match request.route() {
-        "GET /stats/daily" | "GET /stats/monthly" => &["from", "to"],
+        "GET /stats/daily" => &["target", "from", "to"],
+        "GET /stats/hourly" | "GET /stats/weekly" | "GET /stats/monthly" => &["from", "to"],
+        "GET /stats/targets" => &["date", "limit"],
         "GET /users/{userId}/clicks" => &["from", "to", "order", "limit", "cursor"],
         "GET /days/{date}/clicks" => &["limit", "cursor"],
         "GET /stats/total" | "GET /stats/daily/{date}" | "GET /stats/monthly/{month}" => &[],
@@ -49,6 +62,9 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
         "GET /stats/total" => stats::total(reader, &request).await,
         "GET /stats/daily/{date}" => stats::day(reader, &request).await,
         "GET /stats/daily" => stats::days(reader, &request, now).await,
+        "GET /stats/hourly" => stats::hours(reader, &request, now).await,
+        "GET /stats/weekly" => stats::weeks(reader, &request, now).await,
+        "GET /stats/targets" => stats::targets(reader, &request, now).await,
         "GET /stats/monthly/{month}" => stats::month(reader, &request).await,
         "GET /stats/monthly" => stats::months(reader, &request, now).await,
         "GET /users/{userId}/clicks" => clicks::of_user(reader, &request, now).await,

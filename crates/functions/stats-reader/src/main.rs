@@ -18,6 +18,6 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     config.date_shards = config.date_shards.max_with_stored(&table).await?;
     let (cursor_key, operator_token) = (&config.cursor_key_arn, &config.operator_token_arn);
     let reader =
-        Reader::new(&table, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, operator_token).await?);
+        Reader::new(&table, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, operator_token).await?)?;
     http::run(|request| handle(&reader, request, Timestamp::now())).await
 }

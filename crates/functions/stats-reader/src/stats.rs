@@ -1,28 +1,34 @@
-//! Statistics of all time, days and months, as JSON or CSV.
+//! Statistics of all time, months, weeks, days, hours and targets, as JSON or CSV.
 
 use std::fmt::Display;
 
-use domain::calendar::{DateRange, MonthRange, YearMonth, parse_date};
+use domain::calendar::{DateRange, MonthRange, Week, WeekRange, YearMonth, parse_date};
+use domain::clicks::ClickTarget;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
+use lambda_kit::csv_cell;
 use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page;
 use lambda_kit::problem::{INTERNAL, Problem};
 use serde_json::{Map, Value, json};
-use store::clicks::{Stat, Stats};
+use store::clicks::{NamedStats, Stat, Stats};
 
 use crate::{Reader, store_problem};
 
-/// The days of a range without `from`.
-const DAYS_DEFAULT: i32 = 30;
+/// The weeks of a range without `from`.
+const WEEKS_DEFAULT: i32 = 12;
 
 /// The months of a range without `from`.
 const MONTHS_DEFAULT: i32 = 12;
 
+/// The targets of a list without `limit`, and the most of one list.
+const TARGETS_DEFAULT: u16 = 10;
+const TARGETS_MAX: u16 = 100;
+
 pub(crate) async fn total(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
     let total_clicks = reader.store.total().await.map_err(store_problem)?.total_clicks;
-    if wants_csv(request) {
-        return csv(&["totalClicks"], [vec![total_clicks.to_string()]]);
+    if page::wants_csv(request) {
+        return page::csv(&["totalClicks"], [vec![total_clicks.to_string()]]);
     }
     Ok(Reply::json(200, &json!({ "totalClicks": total_clicks })))
 }
@@ -32,7 +38,7 @@ pub(crate) async fn day(reader: &Reader, request: &Request) -> Result<Reply, Pro
     let range = DateRange::new(day, day).map_err(|error| invalid_parameter("date", error))?;
     let stats = reader.store.daily(range).await.map_err(store_problem)?;
     let row = Row::of(day, &stats).ok_or(INTERNAL)?;
-    if wants_csv(request) { rows_csv("date", [row]) } else { Ok(Reply::json(200, &row.json("date"))) }
+    if page::wants_csv(request) { rows_csv("date", [row]) } else { Ok(Reply::json(200, &row.json("date"))) }
 }
 
 pub(crate) async fn month(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
@@ -40,18 +46,45 @@ pub(crate) async fn month(reader: &Reader, request: &Request) -> Result<Reply, P
     let range = MonthRange::new(month, month).map_err(|error| invalid_parameter("month", error))?;
     let stats = reader.store.monthly(range).await.map_err(store_problem)?;
     let row = Row::of(month, &stats).ok_or(INTERNAL)?;
-    if wants_csv(request) { rows_csv("month", [row]) } else { Ok(Reply::json(200, &row.json("month"))) }
+    if page::wants_csv(request) { rows_csv("month", [row]) } else { Ok(Reply::json(200, &row.json("month"))) }
 }
 
 pub(crate) async fn days(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let to = request.parse_query("to", parse_date)?.unwrap_or_else(|| now.to_zoned(TimeZone::UTC).date());
-    let from = match request.parse_query("from", parse_date)? {
-        Some(from) => from,
-        None => to.checked_sub(Span::new().days(DAYS_DEFAULT - 1)).map_err(|error| invalid_parameter("to", error))?,
-    };
-    let range = DateRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
+    let range = DateRange::until(to, request.parse_query("from", parse_date)?)
+        .map_err(|error| invalid_parameter("from", error))?;
+    if let Some(target) = request.parse_query("target", ClickTarget::new)? {
+        let days = reader.details.daily(&target, range).await.map_err(store_problem)?;
+        return named(request, "date", days);
+    }
     let stats = reader.store.daily(range).await.map_err(store_problem)?;
     list(request, "date", range.days(), &stats)
+}
+
+pub(crate) async fn hours(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let to = request.parse_query("to", parse_date)?.unwrap_or_else(|| now.to_zoned(TimeZone::UTC).date());
+    let from = request.parse_query("from", parse_date)?.unwrap_or(to);
+    let range = DateRange::of_hours(from, to).map_err(|error| invalid_parameter("from", error))?;
+    named(request, "hour", reader.details.hourly(range).await.map_err(store_problem)?)
+}
+
+pub(crate) async fn weeks(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let to = match request.parse_query("to", str::parse)? {
+        Some(to) => to,
+        None => Week::of(now.to_zoned(TimeZone::UTC).date()).ok_or(INTERNAL)?,
+    };
+    let from = match request.parse_query("from", str::parse)? {
+        Some(from) => from,
+        None => to.plus(1 - WEEKS_DEFAULT).ok_or_else(|| invalid_parameter("to", "there is no earlier week"))?,
+    };
+    let range = WeekRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
+    named(request, "week", reader.details.weekly(range).await.map_err(store_problem)?)
+}
+
+pub(crate) async fn targets(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let day = request.parse_query("date", parse_date)?.unwrap_or_else(|| now.to_zoned(TimeZone::UTC).date());
+    let limit = page::limit(request, TARGETS_DEFAULT, TARGETS_MAX)?;
+    named(request, "target", reader.details.top_targets(day, limit).await.map_err(store_problem)?)
 }
 
 pub(crate) async fn months(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
@@ -66,7 +99,7 @@ pub(crate) async fn months(reader: &Reader, request: &Request, now: Timestamp) -
     list(request, "month", range.months(), &stats)
 }
 
-/// A period and its numbers; zeros if nothing is stored.
+/// A period or a target with its numbers; zeros if nothing is stored.
 struct Row {
     period: String,
     stat: Stat,
@@ -89,6 +122,15 @@ impl Row {
     }
 }
 
+/// A list of statistics with their names.
+fn named(request: &Request, name: &str, stats: NamedStats) -> Result<Reply, Problem> {
+    let rows = stats.into_iter().map(|(period, stat)| Row { period, stat });
+    if page::wants_csv(request) {
+        return rows_csv(name, rows);
+    }
+    Ok(page::reply(&rows.map(|row| row.json(name)).collect::<Vec<_>>(), 0))
+}
+
 /// A list of periods. Unreadable ones are left out and counted in `skipped`.
 fn list(
     request: &Request,
@@ -97,32 +139,17 @@ fn list(
     stats: &Stats,
 ) -> Result<Reply, Problem> {
     let rows = periods.filter_map(|period| Row::of(period, stats));
-    if wants_csv(request) {
+    if page::wants_csv(request) {
         return rows_csv(period_name, rows);
     }
     let items: Vec<_> = rows.map(|row| row.json(period_name)).collect();
     Ok(page::reply(&items, stats.skipped))
 }
 
-fn wants_csv(request: &Request) -> bool {
-    request.preferred_media_type(&["application/json", "text/csv"]) == "text/csv"
-}
-
 fn rows_csv(period_name: &str, rows: impl IntoIterator<Item = Row>) -> Result<Reply, Problem> {
     let rows = rows.into_iter().map(|row| {
         let Stat { total_clicks, unique_users } = row.stat;
-        vec![row.period, total_clicks.to_string(), unique_users.to_string()]
+        vec![csv_cell::escape(&row.period).into_owned(), total_clicks.to_string(), unique_users.to_string()]
     });
-    csv(&[period_name, "totalClicks", "uniqueUsers"], rows)
-}
-
-fn csv(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<Reply, Problem> {
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    let write = |writer: &mut csv::Writer<Vec<u8>>| {
-        writer.write_record(header)?;
-        rows.into_iter().try_for_each(|row| writer.write_record(row))
-    };
-    let text =
-        write(&mut writer).ok().and_then(|()| writer.into_inner().ok()).and_then(|text| String::from_utf8(text).ok());
-    text.map(|text| Reply::new(200, "text/csv; charset=utf-8", text)).ok_or(INTERNAL)
+    page::csv(&[period_name, "totalClicks", "uniqueUsers"], rows)
 }

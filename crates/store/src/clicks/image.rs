@@ -7,16 +7,17 @@
 use std::borrow::Cow;
 
 use domain::calendar::parse_date;
-use domain::clicks::{SequenceNumber, StreamClick};
+use domain::clicks::ClickTarget;
 use serde::Deserialize;
 
 use super::keys::{CLICK_PREFIX, RESERVED_PREFIXES, is_date_key_of};
+use super::statistics::CountedClick;
 
 /// The attributes of a click in DynamoDB's JSON. The image of any item can be deserialized;
 /// [`ClickImage::click`] tells whether it is a click.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ClickImage<'a> {
+pub(super) struct ClickImage<'a> {
     #[serde(borrow)]
     user_id: Option<Attribute<'a>>,
     #[serde(borrow)]
@@ -27,6 +28,8 @@ pub struct ClickImage<'a> {
     date_key: Option<Attribute<'a>>,
     #[serde(borrow)]
     record_sort: Option<Attribute<'a>>,
+    #[serde(borrow)]
+    target: Option<Attribute<'a>>,
 }
 
 /// A string or a number. Both fields are empty for other types.
@@ -44,7 +47,7 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Why an item with the sort key of a click cannot be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UnreadableClick {
+pub(super) enum UnreadableClick {
     /// `userId` is not a string, or is the key of one of the table's own partitions.
     #[error("userId is missing, not a string, or reserved")]
     UserId,
@@ -66,7 +69,7 @@ pub enum UnreadableClick {
 
 impl UnreadableClick {
     /// A stable name for metrics and quarantined records.
-    pub fn code(self) -> &'static str {
+    pub(super) fn code(self) -> &'static str {
         match self {
             Self::UserId => "user-id",
             Self::CreateDateTime => "create-date-time",
@@ -83,30 +86,12 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// An item from a query or a scan. It is checked by the same rules as an item from the stream.
-#[cfg(feature = "recount")]
-impl<'a> From<&'a super::keys::Item> for ClickImage<'a> {
-    fn from(item: &'a super::keys::Item) -> Self {
-        let text = |text: &'a String| Some(Text(Cow::Borrowed(text)));
-        let attribute = |name| {
-            let value = item.get(name)?;
-            let string = value.as_s().ok().and_then(text);
-            Some(Attribute { string, number: value.as_n().ok().and_then(text) })
-        };
-        Self {
-            user_id: attribute("userId"),
-            create_date_time: attribute("createDateTime"),
-            click_count: attribute("clickCount"),
-            date_key: attribute("dateKey"),
-            record_sort: attribute("recordSort"),
-        }
-    }
-}
-
 impl ClickImage<'_> {
     /// The click, or `None` when the item is not a click. The day is the one at the beginning of
-    /// `createDateTime`, as for the table's readers. The text after the `T` is not checked.
-    pub fn click(&self, sequence_number: SequenceNumber) -> Result<Option<StreamClick<'_>>, UnreadableClick> {
+    /// `createDateTime`, as for the table's readers. The text after the `T` is not checked: without
+    /// a readable hour, the click counts for no hour. A target that is not valid is ignored, since
+    /// other clients may use the attribute for something else.
+    pub(super) fn click(&self) -> Result<Option<CountedClick>, UnreadableClick> {
         let Some(sort) = Attribute::string(&self.record_sort).and_then(|sort| sort.strip_prefix(CLICK_PREFIX)) else {
             return Ok(None);
         };
@@ -114,8 +99,8 @@ impl ClickImage<'_> {
             .filter(|user_id| !RESERVED_PREFIXES.iter().any(|prefix| user_id.starts_with(prefix)))
             .ok_or(UnreadableClick::UserId)?;
         let time = Attribute::string(&self.create_date_time).ok_or(UnreadableClick::CreateDateTime)?;
-        let day = time.split_once('T').and_then(|(day, _)| parse_date(day).ok());
-        let date = day.ok_or(UnreadableClick::CreateDateTime)?;
+        let day = time.split_once('T').and_then(|(day, rest)| Some((parse_date(day).ok()?, rest)));
+        let (date, rest) = day.ok_or(UnreadableClick::CreateDateTime)?;
         let count = match &self.click_count {
             None => 1,
             Some(attribute) => attribute
@@ -132,7 +117,10 @@ impl ClickImage<'_> {
         if sorted_by != Some(user_id) {
             return Err(UnreadableClick::RecordSort);
         }
-        Ok(Some(StreamClick { sequence_number, user_id, date, count }))
+        let target = Attribute::string(&self.target).and_then(|target| ClickTarget::new(target).ok());
+        let digits = rest.get(..2).filter(|hour| hour.bytes().all(|byte| byte.is_ascii_digit()));
+        let hour = digits.and_then(|hour| hour.parse().ok()).filter(|hour| *hour < 24);
+        Ok(Some(CountedClick { user_id: user_id.to_owned(), date, hour, count, target }))
     }
 }
 
@@ -149,8 +137,8 @@ mod tests {
 
     fn read(image: &str) -> Result<Option<(String, String, u32)>, UnreadableClick> {
         let image: ClickImage = serde_json::from_str(image).expect("any image is readable");
-        let click = image.click("1".parse().expect("digits"))?;
-        Ok(click.map(|click| (click.user_id.to_owned(), click.date.to_string(), click.count)))
+        let click = image.click()?;
+        Ok(click.map(|click| (click.user_id, click.date.to_string(), click.count)))
     }
 
     #[test]
@@ -167,7 +155,7 @@ mod tests {
     #[test]
     fn other_items_are_not_clicks() {
         assert_eq!(read(r##"{"userId":{"S":"STAT#DAILY"},"recordSort":{"S":"STAT#DAILY"}}"##), Ok(None));
-        assert_eq!(read(r##"{"userId":{"S":"FIRSTSEEN#ann"},"m":{"B":"AAA="}}"##), Ok(None));
+        assert_eq!(read(r##"{"userId":{"S":"ROLLUP#clicks#SEEN#uniqueUsers#ann"},"m":{"B":"AAA="}}"##), Ok(None));
         assert_eq!(read(r#"{"recordSort":{"N":"1"}}"#), Ok(None));
     }
 
@@ -190,7 +178,7 @@ mod tests {
             let time = format!(r#"{{"S":"{time}"}}"#);
             assert_eq!(click(("createDateTime", &time)), Err(UnreadableClick::CreateDateTime), "{time}");
         }
-        for user in [r#"{"N":"1"}"#, r##"{"S":"STAT#DAILY"}"##, r##"{"S":"CHECKPOINT#x"}"##] {
+        for user in [r#"{"N":"1"}"#, r##"{"S":"STAT#DAILY"}"##, r##"{"S":"ROLLUP#x"}"##] {
             assert_eq!(click(("userId", user)), Err(UnreadableClick::UserId), "{user}");
         }
         assert_eq!(click(("dateKey", r##"{"S":"DATE#2025-10-03"}"##)), Err(UnreadableClick::DateKey));
@@ -207,6 +195,7 @@ mod tests {
             user_id: UserId::new("訪客 7").expect("a user id"),
             time: ClickTime::parse("2024-02-29T23:59:59.999Z").expect("a time"),
             count: ClickCount::new(42).expect("a count"),
+            target: Some(ClickTarget::new("購入").expect("a target")),
         };
         let item = item(&written, "0199a000-0000-7000-8000-000000000000", DateShards::new(4).expect("in range"), None);
         let stored = StoredClick::read(item.clone()).expect("readable");
@@ -219,6 +208,24 @@ mod tests {
         });
         let wire = serde_json::Value::Object(wire.collect());
         assert_eq!(read(&wire.to_string()), Ok(Some((stored.user_id, date(2024, 2, 29).to_string(), 42))));
-        assert_eq!(stored.click_count, Some(42));
+        assert_eq!((stored.click_count, stored.target.as_deref()), (Some(42), Some("購入")));
+    }
+
+    #[test]
+    fn a_click_has_the_hour_and_the_target_that_can_be_read() {
+        let details = |time: &str, target: &str| {
+            let image = serde_json::json!({
+                "userId": {"S": "ann"}, "createDateTime": {"S": time}, "dateKey": {"S": "DATE#2025-10-02"},
+                "recordSort": {"S": format!("CLICK#{time}#ann")},
+                "target": serde_json::from_str::<serde_json::Value>(target).expect("JSON"),
+            });
+            let image = image.to_string();
+            let image: ClickImage = serde_json::from_str(&image).expect("any image is readable");
+            let click = image.click().expect("readable").expect("a click");
+            (click.hour, click.target.map(|target| target.as_str().to_owned()))
+        };
+        assert_eq!(details("2025-10-02T23:30:00Z", r#"{"S":"/pricing"}"#), (Some(23), Some("/pricing".into())));
+        assert_eq!(details("2025-10-02T24:00", r#"{"S":" "}"#), (None, None));
+        assert_eq!(details("2025-10-02T-1", r#"{"L":[]}"#), (None, None));
     }
 }

@@ -1,9 +1,7 @@
 //! The keys of the clicks table. Only the modules beside this one use them.
 
-use domain::calendar::YearMonth;
 use domain::clicks::ClickTime;
 use jiff::civil::Date;
-use sha2::{Digest, Sha256};
 
 pub(crate) use crate::item::{Item, n, s};
 use crate::series::shard;
@@ -14,9 +12,15 @@ pub(crate) const DATE_INDEX: &str = "DateIndex";
 
 pub(crate) const DAILY: &str = "STAT#DAILY";
 pub(crate) const MONTHLY: &str = "STAT#MONTHLY";
+pub(crate) const HOURLY: &str = "STAT#HOURLY";
+pub(crate) const WEEKLY: &str = "STAT#WEEKLY";
+/// The prefix of the partition with the days of a target.
+pub(crate) const TARGET: &str = "STAT#TARGET#";
+/// The index of the targets of a day by their clicks, and its partition key.
+pub(crate) const TARGET_INDEX: &str = "TargetIndex";
+pub(crate) const TARGET_DAY: &str = "targetDay";
 pub(crate) const TOTAL: &str = "STAT#TOTAL";
 pub(crate) const TOTAL_SORT: &str = "METADATA";
-pub(crate) const QUARANTINE: &str = "QUARANTINE#CLICKS";
 pub(crate) const LAYOUT: &str = "LAYOUT#CLICKS";
 
 /// The prefix of a click's sort key in the index.
@@ -26,12 +30,7 @@ pub(crate) const CLICK_PREFIX_END: &str = "CLICK$";
 
 /// The prefixes of the partitions that do not belong to a user. A [`domain::UserId`] has no `#`, so
 /// it cannot begin with one.
-pub const RESERVED_PREFIXES: [&str; 6] =
-    ["STAT#", "FIRSTSEEN#", "FIRSTSEENHASH#", "CHECKPOINT#", "QUARANTINE#", "LAYOUT#"];
-
-/// [A partition key has at most 2,048
-/// bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
-const PARTITION_KEY_BYTES_MAX: usize = 2_048;
+pub const RESERVED_PREFIXES: [&str; 3] = ["STAT#", "LAYOUT#", rollup::RESERVED_PREFIX];
 
 pub(crate) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item {
     Item::from([(PARTITION_KEY.to_owned(), s(partition)), (SORT_KEY.to_owned(), s(sort))])
@@ -41,34 +40,8 @@ pub(crate) fn date_key(date: Date) -> String {
     format!("DATE#{date}")
 }
 
-pub(crate) fn month_key(month: YearMonth) -> String {
-    format!("MONTH#{month}")
-}
-
 pub(crate) fn record_sort(time: ClickTime, user_id: &str) -> String {
     format!("{CLICK_PREFIX}{time}#{user_id}")
-}
-
-/// Whether a partition holds first-seen records; see [`first_seen_partition`].
-#[cfg(feature = "recount")]
-pub(crate) fn is_first_seen_partition(partition: &str) -> bool {
-    partition.starts_with("FIRSTSEEN#") || partition.starts_with("FIRSTSEENHASH#")
-}
-
-/// The partition of a user's first-seen records. Each user has one, so that the writes spread over
-/// partitions as the users do. Another client's user id may be as long as a partition key. If it
-/// leaves no room for the prefix, its hash replaces it.
-pub(crate) fn first_seen_partition(user_id: &str) -> String {
-    const PREFIX: &str = "FIRSTSEEN#";
-    if PREFIX.len() + user_id.len() <= PARTITION_KEY_BYTES_MAX {
-        return format!("{PREFIX}{user_id}");
-    }
-    let hash = Sha256::digest(user_id.as_bytes());
-    hash.iter().fold("FIRSTSEENHASH#".to_owned(), |text, byte| format!("{text}{byte:02x}"))
-}
-
-pub(crate) fn checkpoint_partition(stream_arn: &str) -> String {
-    format!("CHECKPOINT#{stream_arn}")
 }
 
 /// The number of index partitions over which the clicks of a day are spread.
@@ -167,13 +140,5 @@ mod tests {
         {
             assert!(!is_date_key_of(key, day), "{key}");
         }
-    }
-
-    #[test]
-    fn the_longest_user_id_still_has_a_first_seen_partition_of_its_own() {
-        let (a, b) = ("x".repeat(2_048), "y".repeat(2_048));
-        assert!(first_seen_partition(&a).len() <= PARTITION_KEY_BYTES_MAX);
-        assert_ne!(first_seen_partition(&a), first_seen_partition(&b));
-        assert_eq!(first_seen_partition("ann"), "FIRSTSEEN#ann");
     }
 }

@@ -2,10 +2,10 @@
 //! statistics repaired.
 
 use jiff::Timestamp;
+use rollup::OwnItem;
 use serde::Deserialize;
 
-use super::checkpoints::ShardCheckpoint;
-use super::keys::{PARTITION_KEY, QUARANTINE, SORT_KEY, checkpoint_partition};
+use super::keys::{PARTITION_KEY, SORT_KEY};
 use crate::StoreError;
 
 /// An item in DynamoDB's JSON.
@@ -58,26 +58,22 @@ impl OperatorEvent {
     ) -> Result<Option<Self>, StoreError> {
         let Some(after) = after else { return Ok(None) };
         let (partition, sort) = (after.text(PARTITION_KEY)?, after.text(SORT_KEY)?);
-        let repairs = ShardCheckpoint::repair();
-        if partition == QUARANTINE {
-            let name = sort.to_owned();
-            return match before {
-                None => {
-                    let at = after.time("quarantinedAt")?;
-                    Ok(Some(Self::Quarantined { reason: after.code("reason")?, at, name }))
-                }
-                Some(before) if after.has("ending") && !before.has("ending") => {
-                    let at = after.time("endedAt")?;
-                    Ok(Some(Self::Settled { ending: after.code("ending")?, at, name }))
-                }
-                Some(_) => Ok(None),
-            };
+        let Some(item) = OwnItem::of(partition, sort) else { return Ok(None) };
+        match (item, before) {
+            (OwnItem::Quarantined, None) => {
+                let (reason, at) = (after.code("code")?, after.time("quarantinedAt")?);
+                Ok(Some(Self::Quarantined { reason, at, name: sort.to_owned() }))
+            }
+            (OwnItem::Quarantined, Some(before)) if after.has("ending") && !before.has("ending") => {
+                let (ending, at) = (after.code("ending")?, after.time("endedAt")?);
+                Ok(Some(Self::Settled { ending, at, name: sort.to_owned() }))
+            }
+            (OwnItem::Repairs, _) => {
+                let (at, name) = (after.second("movedAt")?, after.text("sequenceNumber")?.to_owned());
+                Ok(Some(Self::Repaired { at, name }))
+            }
+            _ => Ok(None),
         }
-        if partition == checkpoint_partition(repairs.stream_arn()) && sort == repairs.shard_id() {
-            let (at, name) = (after.time("updatedAt")?, after.text("sequenceNumber")?.to_owned());
-            return Ok(Some(Self::Repaired { at, name }));
-        }
-        Ok(None)
     }
 }
 
@@ -106,6 +102,16 @@ impl OperatorEventImage {
     fn time(&self, name: &str) -> Result<Timestamp, StoreError> {
         self.text(name)?.parse().map_err(StoreError::unreadable)
     }
+
+    /// A time in epoch seconds.
+    fn second(&self, name: &str) -> Result<Timestamp, StoreError> {
+        let second = match self.0.get(name) {
+            Some(serde_dynamo::AttributeValue::N(number)) => number.parse().ok(),
+            _ => None,
+        };
+        let time = second.and_then(|second| Timestamp::from_second(second).ok());
+        time.ok_or_else(|| StoreError::unreadable(format_args!("{name} is not a time in epoch seconds")))
+    }
 }
 
 #[cfg(test)]
@@ -120,8 +126,8 @@ mod tests {
 
     fn quarantined(reason: &str) -> Value {
         json!({
-            "userId": {"S": "QUARANTINE#CLICKS"}, "createDateTime": {"S": "shardId-1#7"},
-            "reason": {"S": reason}, "quarantinedAt": {"S": "2025-10-02T10:30:00Z"},
+            "userId": {"S": "ROLLUP#clicks#QUARANTINE"}, "createDateTime": {"S": "shardId-1#7"},
+            "code": {"S": reason}, "quarantinedAt": {"S": "2025-10-02T10:30:00Z"},
         })
     }
 
@@ -152,16 +158,16 @@ mod tests {
         let checkpoint = |partition: &str, sort: &str| {
             json!({
                 "userId": {"S": partition}, "createDateTime": {"S": sort},
-                "sequenceNumber": {"S": "000000000000000000003"}, "updatedAt": {"S": "2025-10-02T10:30:00Z"},
+                "sequenceNumber": {"S": "000000000000000000003"}, "movedAt": {"N": "1759401000"},
             })
         };
-        let repair = checkpoint("CHECKPOINT#operator", "repair");
+        let repair = checkpoint("ROLLUP#clicks#CHECKPOINT#operator", "repair");
         let expected = OperatorEvent::Repaired { at: at(), name: "000000000000000000003".into() };
         assert_eq!(of(None, Some(repair.clone())).expect("readable"), Some(expected.clone()));
         assert_eq!(of(Some(repair.clone()), Some(repair)).expect("readable"), Some(expected));
         for other in [
-            checkpoint("CHECKPOINT#operator", "redrive#00"),
-            checkpoint("CHECKPOINT#arn:aws:x", "repair"),
+            checkpoint("ROLLUP#clicks#CHECKPOINT#operator", "redrive#00"),
+            checkpoint("ROLLUP#clicks#CHECKPOINT#arn:aws:x", "repair"),
             checkpoint("STAT#TOTAL", "x"),
         ] {
             assert!(matches!(of(None, Some(other)), Ok(None)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::calendar::{DateRange, MonthRange};
-use domain::clicks::{Click, ClickTime};
+use domain::clicks::{Click, ClickTarget, ClickTime};
 use domain::{Moment, TimeRange, UserId};
 use futures::future::try_join_all;
 use jiff::civil::Date;
@@ -53,6 +53,9 @@ pub struct StoredClick {
     /// The id that the writer gave the click. Other clients write none, or one that is not a text.
     #[serde(default, deserialize_with = "readable", skip_serializing_if = "Option::is_none")]
     pub click_id: Option<String>,
+    /// What was clicked; `None` also for another client's attribute that is not a text.
+    #[serde(default, deserialize_with = "readable", skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 fn one() -> Option<u64> {
@@ -81,7 +84,14 @@ impl StoredClick {
             create_date_time: click.time.to_string(),
             click_count: Some(u64::from(click.count.get())),
             click_id: Some(click_id.to_owned()),
+            target: click.target.as_ref().map(|target| target.as_str().to_owned()),
         }
+    }
+
+    /// Whether this is the stored form of a click, apart from its key.
+    pub fn is(&self, click: &Click) -> bool {
+        self.click_count == Some(click.count.get().into())
+            && self.target.as_deref() == click.target.as_ref().map(ClickTarget::as_str)
     }
 
     pub(crate) fn read(item: Item) -> Result<Self, StoreError> {

@@ -89,12 +89,15 @@ impl ClickWriter {
 
 /// The item of a click. `expires_at` is in epoch seconds.
 pub(crate) fn item(click: &Click, click_id: &str, date_shards: DateShards, expires_at: Option<i64>) -> Item {
-    let Click { user_id, time, count } = click;
+    let Click { user_id, time, count, target } = click;
     let mut item = key(user_id.as_str(), time.to_string());
     item.insert("clickCount".to_owned(), n(count.get()));
     item.insert("clickId".to_owned(), s(click_id));
     item.insert("dateKey".to_owned(), s(date_shards.date_key(time.date(), user_id.as_str())));
     item.insert("recordSort".to_owned(), s(record_sort(*time, user_id.as_str())));
+    if let Some(target) = target {
+        item.insert("target".to_owned(), s(target.as_str()));
+    }
     if let Some(expires_at) = expires_at {
         item.insert("expiresAt".to_owned(), n(expires_at));
     }

@@ -13,7 +13,7 @@ use futures::future::try_join_all;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Item, PARTITION_KEY, SORT_KEY, bound, key, read, row, row_id, s};
+use super::keys::{Item, PARTITION_KEY, PRODUCT_PREFIX, SORT_KEY, bound, key, read, row, row_id, s};
 use super::suffixes::ActivitySuffixes;
 use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge};
@@ -110,6 +110,29 @@ fn activity(item: Item) -> Result<Activity, StoreError> {
     read::<ActivityRow>(item)?.activity()
 }
 
+/// The product and the activity of an item in a partition of a product; `None` for every other item.
+///
+/// # Errors [`StoreError::Unreadable`] when the item does not have the attributes that its key
+/// requires, or when its partition is that of another product or day.
+pub(super) fn activity_with_product(item: Item) -> Result<Option<(ProductId, Activity)>, StoreError> {
+    let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
+    let (partition, sort) = (text(PARTITION_KEY), text(SORT_KEY));
+    let rest = partition.strip_prefix(PRODUCT_PREFIX).filter(|_| sort.starts_with(PREFIX));
+    let Some((product, day_and_suffix)) = rest.and_then(|rest| rest.split_once('#')) else { return Ok(None) };
+    let unreadable = |why: &str| StoreError::unreadable(format!("{partition} {sort}: {why}"));
+    let activity = activity(item)?;
+    let product_id = ProductId::new(product).map_err(|error| unreadable(&format!("the product's id {error}")))?;
+    if activity.product_id.as_ref().is_some_and(|named| *named != product_id) {
+        return Err(unreadable("`ProductId` names another product"));
+    }
+    let day = activity.at.date().to_string();
+    let suffix = day_and_suffix.strip_prefix(&day).and_then(|suffix| suffix.strip_prefix('#'));
+    if suffix.is_none_or(|suffix| suffix.parse::<u8>().is_err()) {
+        return Err(unreadable("the sort key has another day than the partition"));
+    }
+    Ok(Some((product_id, activity)))
+}
+
 /// `USER#<id>`. A user has one partition: nobody is expected to cause more than a thousand
 /// activities a second.
 fn of_user(user_id: &UserId) -> String {
@@ -119,7 +142,7 @@ fn of_user(user_id: &UserId) -> String {
 /// `PRODUCT#<id>#<date>#<n>`. The id of a product has no `#`, so this cannot be the partition of
 /// another product.
 fn of_product(product_id: &ProductId, day: Date, suffix: u8) -> String {
-    format!("PRODUCT#{product_id}#{day}#{suffix}")
+    format!("{PRODUCT_PREFIX}{product_id}#{day}#{suffix}")
 }
 
 fn sort(at: Moment, id: EntryId) -> String {

@@ -20,6 +20,8 @@ pub(crate) const METADATA: &str = "METADATA";
 /// The prefix of a product's partition. The partitions of its activities have it too, with a day
 /// and a number at the end.
 pub(crate) const PRODUCT_PREFIX: &str = "PRODUCT#";
+/// The prefix of the partition with the statistics of a product.
+pub(crate) const STATISTICS_PREFIX: &str = "STATS#";
 pub(crate) const PRICE_PREFIX: &str = "PRICE#";
 pub(crate) const INVENTORY_PREFIX: &str = "INVLOG#";
 pub(crate) const RESERVATION_PREFIX: &str = "RESERVATION#";

@@ -12,13 +12,17 @@
 //! | activity of a user | `USER#<user>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once |
 //! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once, after the user's row |
 //! | largest number of partitions that a product's day has been spread over | `LAYOUT#ACTIVITIES` | `suffixes` | when a writer uses more |
+//! | statistics of a product's day | `STATS#<product>` | `<day>` | by `activity-stats`, from the stream |
+//! | checkpoints, visitors and quarantined records of the statistics | `ROLLUP#activities#...` | | by `activity-stats`; the crate `rollup` spells them |
 //! | name of a product, for the list | `PRODUCTS`, archived `PRODUCTS#ARCHIVED` | `<product>` | together with the product |
 //!
 //! The key of a row begins with the second of its moment, in UTC, in the format of the original
 //! design, so that the queries of the design find it. The index `open-reservations` has the open
-//! reservations of a product, sorted by `ExpiresAt`.
+//! reservations of a product, sorted by `ExpiresAt`. The index `top-products` has the statistics of
+//! a day, sorted by `Views`.
 
 mod activities;
+mod activity_statistics;
 mod change;
 mod image;
 mod keys;
@@ -35,6 +39,10 @@ mod suffixes;
 mod write;
 
 pub use activities::{Activities, ActivityPosition, RecordOutcome};
+pub use activity_statistics::{
+    ActivityStatistics, CountedActivity, ProductDay, activity_aggregator, activity_statistics, read_counted_activity,
+    rollup_table,
+};
 pub use change::{ChangeError, ChangeOutcome};
 pub use image::{ShopChange, ShopImage};
 pub use ledger::{LedgerParameterError, LedgerParameters, LedgerPosition, LedgerQuery};

@@ -11,8 +11,8 @@ mod terminal;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand};
+use rollup::{RecountError, RepairError};
 use store::StoreError;
-use store::clicks::{RecountError, RepairError};
 
 /// Tools for the operator of Tidemark, and bots for the game.
 #[derive(Debug, Parser)]
@@ -82,15 +82,16 @@ const UNANSWERED: &str = "DynamoDB does not answer. For the local stack, pass --
 /// Whether a request to DynamoDB got no answer.
 fn is_unanswered(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        let cause = cause.downcast_ref::<StoreError>().or_else(|| match cause.downcast_ref()? {
-            RecountError::Store(error) => Some(error),
-            RecountError::Unsteady => None,
+        let own = matches!(cause.downcast_ref(), Some(StoreError::Unavailable(_)));
+        let rollup = cause.downcast_ref::<rollup::StoreError>().or(match cause.downcast_ref() {
+            Some(RecountError::Store(error)) => Some(error),
+            _ => None,
         });
-        let cause = cause.or_else(|| match error.downcast_ref()? {
-            RepairError::Store(error) => Some(error),
-            RepairError::ConcurrentRepair => None,
+        let rollup = rollup.or(match cause.downcast_ref() {
+            Some(RepairError::Store(error)) => Some(error),
+            _ => None,
         });
-        matches!(cause, Some(StoreError::Unavailable(_)))
+        own || matches!(rollup, Some(rollup::StoreError::Unavailable(_)))
     })
 }
 

@@ -5,14 +5,12 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
-use serde_json::json;
-use store::clicks::{Quarantine, QuarantinedRecord, RedriveOutcome, Redriver};
+use rollup::{Aggregator, Ending, QuarantinedRecord, RedriveOutcome};
+use serde_json::{Value, json};
+use store::clicks::{CountedClick, click_aggregators, rollup_table};
 
 use crate::terminal::{self, confirm, progress_bar};
 use crate::{CommandOutcome, TableArguments};
-
-/// The most pages that a listing reads, each of a megabyte.
-const PAGES_MAX: usize = 1_000;
 
 /// The most write units of redriving a record, besides its note: a first-seen record, and in the
 /// transaction two units for the shard checkpoint and two for each of three statistics, plus one
@@ -75,144 +73,170 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     use QuarantineCommand::{Dismiss, List, Redrive, Show};
     let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.command;
     let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(table.endpoint.as_deref()).await);
-    let clicks = store::Table::new(client, &table.table);
-    let (quarantine, redriver) = (Quarantine::new(&clicks), Redriver::new(&clicks));
+    let items = rollup_table(&store::Table::new(client, &table.table));
+    let rollups = click_aggregators(&items)?;
     let mut out = std::io::stdout().lock();
     match &arguments.command {
         List { .. } => {
-            let all = list(&quarantine).await?;
+            let all = list(&rollups).await?;
             if table.json {
-                writeln!(out, "{}", serde_json::to_string(&all)?)?;
+                writeln!(out, "{}", Value::Array(all.iter().map(json).collect()))?;
             } else {
-                for kept @ QuarantinedRecord { quarantined_at, reason, id, detail, .. } in &all {
-                    writeln!(out, "{quarantined_at}  {:<9}  {reason:<16}  {id}  {detail}", state(kept))?;
+                for Entry { rollup, kept } in &all {
+                    let QuarantinedRecord { quarantined_at, code, id, message, .. } = kept;
+                    let (rollup, state) = (rollup.rollup().name(), state(kept));
+                    writeln!(out, "{quarantined_at}  {state:<9}  {rollup:<13}  {code:<16}  {id}  {message}")?;
                 }
-                let waiting = all.iter().filter(|kept| kept.ending.is_none()).count();
+                let waiting = all.iter().filter(|entry| entry.is_waiting()).count();
                 eprintln!("{} in quarantine, {waiting} of them waiting", all.len());
             }
         }
         Show { id, .. } => {
-            let kept = get(&quarantine, id).await?;
-            if table.json {
-                writeln!(out, "{}", serde_json::to_string(&kept)?)?;
-            } else {
-                show(&mut out, &kept)?;
+            for entry in get(&rollups, id).await? {
+                if table.json {
+                    writeln!(out, "{}", json(&entry))?;
+                } else {
+                    show(&mut out, &entry)?;
+                }
             }
         }
         Redrive { ids, all, yes, .. } => {
-            let records = if *all { waiting(&quarantine).await? } else { get_all(&quarantine, ids).await? };
-            if !yes {
-                confirm(&redrive_cost(&records), "nothing was redriven")?;
+            let mut entries = Vec::new();
+            if *all {
+                entries = list(&rollups).await?;
+                entries.retain(Entry::is_waiting);
             }
-            return redrive(&redriver, &records, table.json, &mut out).await;
+            for id in ids {
+                entries.append(&mut get(&rollups, id).await?);
+            }
+            if !yes {
+                confirm(&redrive_cost(&entries), "nothing was redriven")?;
+            }
+            return redrive(&items, &entries, table.json, &mut out).await;
         }
         Dismiss { id, .. } => {
-            let kept = get(&quarantine, id).await?;
-            print_redriven(&mut out, table.json, id, &redriver.dismiss(&kept, Timestamp::now()).await?)?;
+            for entry in get(&rollups, id).await? {
+                let ending = entry.rollup.dismiss(&entry.kept, &items, Timestamp::now()).await?;
+                print_redriven(&mut out, table.json, &entry, &RedriveOutcome::Settled(ending))?;
+            }
         }
     }
     Ok(CommandOutcome::Success)
 }
 
+/// A record in the quarantine of one rollup. Each rollup of a table keeps a record of its own,
+/// under the same id.
+struct Entry<'a> {
+    rollup: &'a Aggregator<CountedClick>,
+    kept: QuarantinedRecord,
+}
+
+impl Entry<'_> {
+    fn is_waiting(&self) -> bool {
+        self.kept.ending.is_none()
+    }
+}
+
+async fn list(rollups: &[Aggregator<CountedClick>]) -> Result<Vec<Entry<'_>>> {
+    let mut all = Vec::new();
+    for rollup in rollups {
+        all.extend(rollup.quarantined().await?.into_iter().map(|kept| Entry { rollup, kept }));
+    }
+    Ok(all)
+}
+
+async fn get<'a>(rollups: &'a [Aggregator<CountedClick>], id: &str) -> Result<Vec<Entry<'a>>> {
+    let mut all = Vec::new();
+    for rollup in rollups {
+        all.extend(rollup.quarantined_record(id).await?.map(|kept| Entry { rollup, kept }));
+    }
+    if all.is_empty() {
+        bail!("{id} is not in quarantine");
+    }
+    Ok(all)
+}
+
 async fn redrive(
-    redriver: &Redriver,
-    records: &[QuarantinedRecord],
+    items: &rollup::Table,
+    entries: &[Entry<'_>],
     json: bool,
     out: &mut impl Write,
 ) -> Result<CommandOutcome> {
-    let bar = progress_bar(records.len() as u64);
+    let bar = progress_bar(entries.len() as u64);
     let mut outcome = CommandOutcome::Success;
-    for kept in records {
-        let redriven = redriver.redrive(kept, Timestamp::now()).await;
+    for entry in entries {
+        let redriven = entry.rollup.redrive(&entry.kept, items, Timestamp::now()).await;
         let redriven =
-            redriven.with_context(|| format!("{}; run the command again to continue from there", kept.id))?;
+            redriven.with_context(|| format!("{}; run the command again to continue from there", entry.kept.id))?;
         if matches!(redriven, RedriveOutcome::Unreadable(..)) {
             outcome = CommandOutcome::Unreadable;
         }
-        bar.suspend(|| print_redriven(out, json, &kept.id, &redriven))?;
+        bar.suspend(|| print_redriven(out, json, entry, &redriven))?;
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(outcome)
 }
 
-fn redrive_cost(records: &[QuarantinedRecord]) -> String {
-    // A note rewrites the whole record, so it costs the record's size, twice in a transaction.
-    let notes = records.iter().map(|kept| 2 * (1 + kept.record.len() as u64 / 1024)).sum::<u64>();
-    let count = records.len() as u64;
-    let (read_units, write_units) = (count * REDRIVE_READ_UNITS, count * REDRIVE_WRITE_UNITS + notes);
+fn redrive_cost(entries: &[Entry<'_>]) -> String {
+    // Settling rewrites the whole record, so it costs the record's size, twice in a transaction.
+    let settling = entries.iter().map(|entry| 2 * (1 + entry.kept.record.len() as u64 / 1024)).sum::<u64>();
+    let count = entries.len() as u64;
+    let (read_units, write_units) = (count * REDRIVE_READ_UNITS, count * REDRIVE_WRITE_UNITS + settling);
     let [records, reads, writes, requests] =
         [(count, "record"), (read_units, "read unit"), (write_units, "write unit"), (4 * count, "request")]
             .map(|(number, thing)| terminal::count(number, thing));
     format!("{records}: at most {reads}, {writes}, {requests}.")
 }
 
-fn print_redriven(out: &mut impl Write, json: bool, id: &str, redriven: &RedriveOutcome) -> Result<()> {
+fn print_redriven(out: &mut impl Write, json: bool, entry: &Entry<'_>, redriven: &RedriveOutcome) -> Result<()> {
+    let (id, rollup) = (&entry.kept.id, entry.rollup.rollup().name());
     match redriven {
-        RedriveOutcome::Ended(ending) if json => writeln!(out, "{}", json!({"id": id, "ending": ending}))?,
-        RedriveOutcome::Ended(ending) => writeln!(out, "{:<10}  {id}", ending.as_str())?,
-        RedriveOutcome::Unreadable(reason, detail) if json => {
-            writeln!(out, "{}", json!({"id": id, "ending": null, "reason": reason, "detail": detail}))?;
+        RedriveOutcome::Settled(ending) if json => {
+            writeln!(out, "{}", json!({"id": id, "rollup": rollup, "ending": ending}))?;
         }
-        RedriveOutcome::Unreadable(reason, detail) => writeln!(out, "unreadable  {id}  {reason}: {detail}")?,
+        RedriveOutcome::Settled(ending) => writeln!(out, "{:<10}  {rollup:<13}  {id}", ending.as_str())?,
+        RedriveOutcome::Unreadable(why) if json => {
+            let (code, message) = (&why.code, &why.message);
+            let told = json!({"id": id, "rollup": rollup, "ending": null, "code": code, "message": message});
+            writeln!(out, "{told}")?;
+        }
+        RedriveOutcome::Unreadable(why) => {
+            writeln!(out, "unreadable  {rollup:<13}  {id}  {}: {}", why.code, why.message)?;
+        }
     }
     Ok(())
 }
 
 fn state(kept: &QuarantinedRecord) -> &'static str {
-    kept.ending.map_or("waiting", store::clicks::QuarantineEnding::as_str)
+    kept.ending.map_or("waiting", Ending::as_str)
 }
 
-async fn get(quarantine: &Quarantine, id: &str) -> Result<QuarantinedRecord> {
-    quarantine.get(id).await?.with_context(|| format!("{id} is not in quarantine"))
+/// A record with its id and its rollup.
+fn json(entry: &Entry<'_>) -> Value {
+    let mut value = json!(entry.kept);
+    value["id"] = json!(entry.kept.id);
+    value["rollup"] = json!(entry.rollup.rollup().name());
+    value
 }
 
-async fn get_all(quarantine: &Quarantine, ids: &[String]) -> Result<Vec<QuarantinedRecord>> {
-    let mut all = Vec::with_capacity(ids.len());
-    for id in ids {
-        all.push(get(quarantine, id).await?);
-    }
-    Ok(all)
-}
-
-/// All records in quarantine that wait for a decision.
-pub async fn waiting(quarantine: &Quarantine) -> Result<Vec<QuarantinedRecord>> {
-    let mut all = list(quarantine).await?;
-    all.retain(|kept| kept.ending.is_none());
-    Ok(all)
-}
-
-/// All records in quarantine.
-pub async fn list(quarantine: &Quarantine) -> Result<Vec<QuarantinedRecord>> {
-    let mut all = Vec::new();
-    let mut after: Option<String> = None;
-    for _ in 0..PAGES_MAX {
-        let (mut kept, next) = quarantine.list(after.as_deref()).await?;
-        all.append(&mut kept);
-        after = next;
-        if after.is_none() {
-            return Ok(all);
-        }
-    }
-    bail!("more than {PAGES_MAX} pages of records are in quarantine")
-}
-
-fn show(out: &mut impl Write, kept: &QuarantinedRecord) -> Result<()> {
+fn show(out: &mut impl Write, Entry { rollup, kept }: &Entry<'_>) -> Result<()> {
     let lines = [
-        ("id", &kept.id),
+        ("id", kept.id.as_str()),
+        ("rollup", rollup.rollup().name()),
         ("quarantined", &kept.quarantined_at),
-        ("reason", &kept.reason),
-        ("detail", &kept.detail),
+        ("code", &kept.code),
+        ("message", &kept.message),
         ("stream", &kept.stream_arn),
         ("shard", &kept.shard_id),
         ("number", &kept.sequence_number),
-        ("state", &state(kept).to_owned()),
+        ("state", state(kept)),
     ];
     for (name, value) in lines {
         writeln!(out, "{name:<12} {value}")?;
     }
     // A record that was cut, or was not JSON, is shown as text.
-    let record = serde_json::from_str::<serde_json::Value>(&kept.record);
+    let record = serde_json::from_str::<Value>(&kept.record);
     let record = record.and_then(|record| serde_json::to_string_pretty(&record));
     writeln!(out, "{}", record.as_ref().unwrap_or(&kept.record))?;
     Ok(())

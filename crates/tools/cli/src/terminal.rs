@@ -24,8 +24,13 @@ pub(crate) fn confirm(cost: &str, otherwise: &str) -> Result<()> {
 
 /// A number of things: `1 line`, `2 lines`.
 pub(crate) fn count(number: impl Into<u64>, thing: &str) -> String {
+    count_of(number, thing, &format!("{thing}s"))
+}
+
+/// The same with the plural.
+pub(crate) fn count_of(number: impl Into<u64>, one: &str, many: &str) -> String {
     let number = number.into();
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// A progress bar on standard error; shown only if that is a terminal.

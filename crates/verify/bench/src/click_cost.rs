@@ -4,11 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::ensure;
+use anyhow::{Result, ensure};
 use engine::{Engine, Options};
 use jiff::Timestamp;
-use sim::{Counter, Implementation, TABLE};
-use store::clicks::{Merger, StatLayout};
+use rollup::{Aggregator, Layout};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use sim::Baseline;
+use store::clicks::{CountedClick, click_aggregators, read_click, rollup_table};
 
 use crate::events;
 use crate::report::{Better, Row};
@@ -16,6 +19,9 @@ use crate::stack;
 use crate::wire::{self, Consumed, Meter};
 
 const SECTION: &str = "Cost on DynamoDB, per click";
+
+const TABLE: &str = "qit-db-local";
+const SHARD: &str = "shardId-000";
 
 /// How much time an invocation is given.
 const TIME: Duration = Duration::from_secs(60);
@@ -68,14 +74,26 @@ const SHAPES: [Shape; 4] = [
     },
 ];
 
+/// What counts.
+#[derive(Debug, Clone, Copy)]
+enum Counting {
+    /// Days, months and the total.
+    Statistics(Layout),
+    /// Hours, weeks and targets.
+    Details(Layout),
+    /// Three additions for each record, behind an idempotency layer or not.
+    Baseline { is_idempotent: bool },
+}
+
 /// Units and requests per click of each shape.
-pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
-    let (mut rows, mut merges) = (Vec::new(), Vec::new());
+pub(crate) async fn rows() -> Result<Vec<Row>> {
+    let (mut rows, mut flushes) = (Vec::new(), Vec::new());
     for shape in &SHAPES {
-        let (own, _) = consumed(Implementation::Tidemark, StatLayout::Sums, shape).await?;
-        let (buffered, merged) = consumed(Implementation::Tidemark, StatLayout::Buffers, shape).await?;
-        let (handler, _) = consumed(Implementation::UsualHandler, StatLayout::Sums, shape).await?;
-        let (idempotency, _) = consumed(Implementation::IdempotencyLayer, StatLayout::Sums, shape).await?;
+        let (own, _) = consumed(Counting::Statistics(Layout::Sums), shape).await?;
+        let (buffered, flushed) = consumed(Counting::Statistics(Layout::Buffers), shape).await?;
+        let (details, _) = consumed(Counting::Details(Layout::Sums), shape).await?;
+        let (handler, _) = consumed(Counting::Baseline { is_idempotent: false }, shape).await?;
+        let (idempotency, _) = consumed(Counting::Baseline { is_idempotent: true }, shape).await?;
         let row = |what, unit, of: fn(&Consumed) -> f64| {
             Row::count(SECTION, format!("{}: {what}", shape.what), unit, of(&own))
                 .beside(Better::Lower, HANDLER, of(&handler))
@@ -91,11 +109,13 @@ pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
         rows.push(Row::count(SECTION, format!("{}: reads", shape.what), "RRU", own.read_units));
         let what = format!("{}, buffered: writes", shape.what);
         rows.push(Row::count(SECTION, what, "WRU", buffered.write_units).beside(Better::Lower, SUMS, own.write_units));
-        merges.push(merged.write_units);
+        let what = format!("{}, hours, weeks and targets: writes", shape.what);
+        rows.push(Row::count(SECTION, what, "WRU", details.write_units));
+        flushes.push(flushed.write_units);
     }
-    // The same for each shape: what waits is one day, its month and the total.
-    let merge = merges.iter().copied().fold(0.0, f64::max);
-    rows.push(Row::count(SECTION, "merging what a shard has buffered, each time: writes", "WRU", merge));
+    // The same for each shape: the buffer has one day, its month and the total.
+    let flush = flushes.iter().copied().fold(0.0, f64::max);
+    rows.push(Row::count(SECTION, "adding a shard's buffer to the statistics, each time: writes", "WRU", flush));
     Ok(rows)
 }
 
@@ -103,12 +123,8 @@ const HANDLER: &str = "usual handler";
 const IDEMPOTENCY: &str = "idempotency layer";
 const SUMS: &str = "added to the statistics";
 
-/// The units of one click of the batch on a cold instance, and the units of the merge afterwards.
-async fn consumed(
-    implementation: Implementation,
-    layout: StatLayout,
-    shape: &Shape,
-) -> anyhow::Result<(Consumed, Consumed)> {
+/// The units of one click of the batch on a cold instance, and the units of the end of the window.
+async fn consumed(counting: Counting, shape: &Shape) -> Result<(Consumed, Consumed)> {
     let engine = Engine::start(Options::default()).await?;
     let mut table = stack::table("ClicksTable")?;
     TABLE.clone_into(&mut table.name);
@@ -118,23 +134,36 @@ async fn consumed(
     let meter = Arc::new(Meter::new(engine.url()));
     let client = wire::client(meter.clone());
 
-    let count = async |first: u64, users: &mut dyn Iterator<Item = usize>| {
-        let users = users.map(|user| format!("user-{user:04}"));
-        let event = events::batch(&stream, "shardId-000", first, users);
-        Counter::new(implementation, layout, client.clone())
-            .invoke(event, SystemTime::now() + TIME, Timestamp::now())
-            .await
+    let count = async |event: String| -> Result<()> {
+        let event = RawValue::from_string(event)?;
+        let table = rollup_table(&store::Table::new(client.clone(), TABLE));
+        let [statistics, details] = click_aggregators(&table)?;
+        match counting {
+            Counting::Statistics(layout) => handle(statistics.layout(layout), &event).await,
+            Counting::Details(layout) => handle(details.layout(layout), &event).await,
+            Counting::Baseline { is_idempotent } => {
+                let read = |image: &RawValue| read_click(image).ok().flatten();
+                Baseline::new(client.clone(), TABLE, is_idempotent).handle(&event, read).await.map(drop)
+            }
+        }
+    };
+    let batch = |first: u64, users: &mut dyn Iterator<Item = usize>| {
+        events::batch(&stream, SHARD, first, users.map(|user| format!("user-{user:04}")))
     };
     if shape.known > 0 {
-        count(1, &mut (0..shape.known)).await?;
+        count(batch(1, &mut (0..shape.known))).await?;
     }
     meter.take();
-    count(10_000, &mut (0..shape.records).map(|record| record % shape.users)).await?;
+    count(batch(10_000, &mut (0..shape.records).map(|record| record % shape.users))).await?;
     let consumed = meter.take();
-    stats_merger::handle(&Merger::new(&store::Table::new(client.clone(), TABLE))).await?;
-    let merged = meter.take();
-    let counted = stack::total(&stack::client(&engine), TABLE).await?;
-    ensure!(counted == shape.known + shape.records, "{implementation:?} counted {counted} in {}", shape.what);
+    let mut end: Value = serde_json::from_str(&batch(1, &mut std::iter::empty()))?;
+    end["isFinalInvokeForWindow"] = Value::Bool(true);
+    count(to_raw_value(&end)?.get().to_owned()).await?;
+    let flushed = meter.take();
+    if !matches!(counting, Counting::Details(_)) {
+        let counted = stack::total(&stack::client(&engine), TABLE).await?;
+        ensure!(counted == shape.known + shape.records, "{counting:?} counted {counted} in {}", shape.what);
+    }
     engine.shutdown().await;
     let per_click = |sum: f64| sum / shape.records as f64;
     let per_click = Consumed {
@@ -142,7 +171,13 @@ async fn consumed(
         write_units: per_click(consumed.write_units),
         read_units: per_click(consumed.read_units),
     };
-    Ok((per_click, merged))
+    Ok((per_click, flushed))
+}
+
+/// One invocation of a cold instance.
+async fn handle(aggregator: Aggregator<CountedClick>, event: &RawValue) -> Result<()> {
+    aggregator.handle_at(event, SystemTime::now() + TIME, Timestamp::now()).await?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -152,8 +187,8 @@ mod tests {
     #[tokio::test]
     async fn a_click_stays_within_its_write_units_in_every_shape_of_batch() {
         for shape in &SHAPES {
-            for layout in [StatLayout::Sums, StatLayout::Buffers] {
-                let (consumed, _) = consumed(Implementation::Tidemark, layout, shape).await.expect("a count");
+            for layout in [Layout::Sums, Layout::Buffers] {
+                let (consumed, _) = consumed(Counting::Statistics(layout), shape).await.expect("a count");
                 let units = consumed.write_units;
                 assert!(units <= shape.write_units_max, "{}, {layout:?}: {units} WRU per click", shape.what);
             }

@@ -9,10 +9,10 @@ use anyhow::{Context, Result, ensure};
 use aws_lambda_events::event::dynamodb::Event;
 use jiff::Timestamp;
 use nix::time::{ClockId, clock_gettime};
+use rollup::Aggregator;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use stats_aggregator::Aggregator;
-use store::clicks::StatLayout;
+use store::clicks::{CountedClick, click_aggregators, rollup_table};
 
 use crate::report::{Aim, Better, Figure, Row};
 use crate::wire::{self, Answer, Reply};
@@ -37,7 +37,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>> {
 
 async fn measure(effort: Effort) -> Result<Vec<Row>> {
     let table = Arc::new(Table::default());
-    let aggregator = Aggregator::new(&store::Table::new(wire::client(table.clone()), "clicks"), StatLayout::Sums);
+    let [aggregator, _] = click_aggregators(&rollup_table(&store::Table::new(wire::client(table.clone()), "clicks")))?;
     let batch = |first| {
         events::batch(events::STREAM, "shardId-000", first, (0..RECORDS).map(|n| format!("user-{:04}", n % USERS)))
     };
@@ -71,10 +71,12 @@ async fn measure(effort: Effort) -> Result<Vec<Row>> {
 }
 
 /// One invocation, from the bytes that the Runtime API sends.
-async fn handle(aggregator: &Aggregator, event: &[u8]) -> Result<()> {
+async fn handle(aggregator: &Aggregator<CountedClick>, event: &[u8]) -> Result<()> {
     let event: Box<RawValue> = serde_json::from_slice(black_box(event))?;
     let deadline = SystemTime::now() + Duration::from_secs(60);
-    black_box(stats_aggregator::handle(aggregator, event, deadline, Timestamp::UNIX_EPOCH).await?);
+    black_box(
+        stats_aggregator::handle(std::slice::from_ref(aggregator), event, deadline, Timestamp::UNIX_EPOCH).await?,
+    );
     Ok(())
 }
 
@@ -82,43 +84,46 @@ fn thread_time() -> Result<Duration> {
     Ok(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?.into())
 }
 
-/// A table that answers at once: every claim stands that is made, and it remembers one lane.
+/// A table that answers at once. Each first-seen record that is written stays, and one checkpoint
+/// is kept.
 #[derive(Debug, Default)]
 struct Table {
-    checkpoint: Mutex<Option<String>>,
+    checkpoint: Mutex<Option<Value>>,
 }
 
 impl Table {
-    fn checkpoint(&self) -> Option<String> {
+    fn checkpoint(&self) -> Option<Value> {
         self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set_checkpoint(&self, checkpoint: Option<String>) {
+    fn set_checkpoint(&self, checkpoint: Option<Value>) {
         *self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner) = checkpoint;
     }
 
     fn reply(&self, operation: &str, request: &[u8]) -> Result<Value> {
         let request: Value = serde_json::from_slice(request)?;
         Ok(match operation {
-            "GetItem" => match self.checkpoint() {
-                Some(checkpoint) => json!({ "Item": { "sequenceNumber": { "S": checkpoint } } }),
-                None => json!({}),
-            },
+            "GetItem" => self.checkpoint().map_or_else(|| json!({}), |checkpoint| json!({ "Item": checkpoint })),
             "BatchGetItem" => json!({ "Responses": {} }),
-            "UpdateItem" => {
-                let claims = request["ExpressionAttributeValues"].as_object().context("a claim without values")?;
-                let claims =
-                    claims.iter().map(|(name, claim)| (name.trim_start_matches(':').to_owned(), claim.clone()));
-                json!({ "Attributes": claims.collect::<Map<_, _>>() })
-            }
+            "UpdateItem" => json!({ "Attributes": written(&request)? }),
             "TransactWriteItems" => {
-                let lane = &request["TransactItems"][0]["Update"]["ExpressionAttributeValues"];
-                self.set_checkpoint(lane[":to"]["S"].as_str().map(ToOwned::to_owned));
+                self.set_checkpoint(Some(written(&request["TransactItems"][0]["Update"])?));
                 json!({})
             }
             other => anyhow::bail!("the aggregator sent {other}"),
         })
     }
+}
+
+/// The attributes that an update writes. The placeholders of a name and its value are alike.
+fn written(update: &Value) -> Result<Value> {
+    let names = update["ExpressionAttributeNames"].as_object().context("an update without names")?;
+    let values = &update["ExpressionAttributeValues"];
+    let pairs = names.iter().filter_map(|(placeholder, name)| {
+        let value = values.get(format!(":{}", placeholder.trim_start_matches('#')))?;
+        Some((name.as_str()?.to_owned(), value.clone()))
+    });
+    Ok(Value::Object(pairs.collect::<Map<_, _>>()))
 }
 
 impl Answer for Table {

@@ -44,6 +44,8 @@ fn record(stream: &str, number: u64, user: &str) -> Value {
                 "clickId": {"S": format!("0199a4a0-9640-7000-8000-{number:012x}")},
                 "dateKey": {"S": format!("DATE#{DAY}")},
                 "recordSort": {"S": format!("CLICK#{time}#{user}")},
+                // Ten targets, each of other users.
+                "target": {"S": format!("/page{}", &user[user.len() - 1..])},
             },
             "SequenceNumber": format!("{:027}", 100_000_000_000_000_000_000_u128 + u128::from(number)),
             "SizeBytes": 260,

@@ -54,6 +54,7 @@ async fn clicks_in_a_second(shards: u8) -> anyhow::Result<f64> {
             user_id: UserId::new(format!("user-{user}"))?,
             time: ClickTime::parse(&format!("{}T10:30:00.000Z", events::DAY))?,
             count: ClickCount::default(),
+            target: None,
         };
         match writer.put(&click, "id").await {
             Ok(_) => stored += 1,

@@ -6,6 +6,7 @@ mod chart;
 mod click_cost;
 mod cpu;
 mod events;
+mod feedback_cost;
 mod functions;
 mod game_cost;
 mod game_drawing;
@@ -57,6 +58,7 @@ struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BenchSection {
     ClickCost,
+    FeedbackCost,
     HotDay,
     Activities,
     StockRefusal,
@@ -153,6 +155,7 @@ async fn main() -> Result<()> {
         eprintln!("measuring: {section:?}");
         rows.extend(match section {
             BenchSection::ClickCost => click_cost::rows().await?,
+            BenchSection::FeedbackCost => feedback_cost::rows().await?,
             BenchSection::HotDay => hot_day::rows().await?,
             BenchSection::Activities => activities::rows().await?,
             BenchSection::StockRefusal => stock_refusal::rows().await?,

@@ -36,10 +36,10 @@ impl Cost {
         let batch = 1.0 / batches;
         let new = NEW_PER_HUNDRED as f64 / 100.0;
         let commit = if setting.is_buffered { measured.buffer_units } else { measured.commit_units };
-        // Each buffer is merged once a minute.
+        // Each buffer is added to the statistics once a minute.
         let shards = f64::from(setting.stacks) * setting.warm_units / 1_000.0;
-        let merges = if setting.is_buffered { shards / 60.0 / rate * measured.merge_units } else { 0.0 };
-        let write_units = 2.0 + new * measured.first_seen_units + batches * commit + merges;
+        let flushes = if setting.is_buffered { shards / 60.0 / rate * measured.flush_units } else { 0.0 };
+        let write_units = 2.0 + new * measured.first_seen_units + batches * commit + flushes;
         let read_units = measured.read_units + batches;
         let writer_s = (if setting.clicks_per_request == 1 { WRITER_MS } else { WRITER_LIST_MS }) as f64 / 1_000.0;
         let first_seen_ms = (batch * new / FIRST_SEEN_WRITES_AT_ONCE as f64).ceil() * REQUEST_MS as f64;

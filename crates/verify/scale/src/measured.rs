@@ -24,9 +24,9 @@ pub struct Measured {
     pub commit_units: f64,
     /// Write units of a batch that is buffered.
     pub buffer_units: f64,
-    /// Write units of merging the buffer of one shard: a transaction of the same four items as a
-    /// batch.
-    pub merge_units: f64,
+    /// Write units of adding the buffer of one shard to the statistics: a transaction of the same
+    /// four items as a batch.
+    pub flush_units: f64,
     /// Write units for a new visitor of the day.
     pub first_seen_units: f64,
     /// Read units for a click.
@@ -71,7 +71,7 @@ impl Measured {
         Ok(Self {
             commit_units: none_new * BATCH_CLICKS,
             buffer_units: batch("none new, buffered: writes")? * BATCH_CLICKS,
-            merge_units: value(CLICK, "merging what a shard has buffered, each time: writes")?,
+            flush_units: value(CLICK, "adding a shard's buffer to the statistics, each time: writes")?,
             first_seen_units: (batch("all new: writes")? - none_new) * BATCH_CLICKS / BATCH_USERS,
             read_units: batch("10 % new: reads")?,
             hot_day: [

@@ -21,6 +21,7 @@ use domain::shop::{Amount, HoldTime, Quantity, StockLevel};
 use lambda_kit::push::ENDPOINT_BYTES_MAX;
 use regex_lite::Regex;
 use serde_json::{Value, json};
+use store::shop::ActivityStatistics;
 use tidemark_tests::repository;
 
 use document::{Document, PROBLEM};
@@ -32,7 +33,13 @@ const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "range-upside-down",
     "range-too-long",
+    "statistics-range-upside-down",
+    "statistics-range-too-long",
     "months-too-many",
+    "hours-too-many",
+    "weeks-too-many",
+    // Not each year has a week 53.
+    "week-that-does-not-exist",
     "list-range-empty",
     "list-range-upside-down",
     // A letter that leaves no ink.
@@ -66,6 +73,7 @@ const PROBLEMS_OF_SHAPE: &[&str] = &[
     "invalid-body",
     "invalid-user-id",
     "invalid-click-count",
+    "invalid-target",
     "invalid-idempotency-key",
     "invalid-parameter",
     "invalid-name",
@@ -180,6 +188,8 @@ fn the_limits_are_those_of_the_code() {
         ("parameters/Stream/schema/pattern", json!(format!("^[a-z0-9-]{{1,{}}}$", JournalStream::CHARS_MAX))),
         ("schemas/ActivityOutcomes/properties/items/maxItems", json!(activity_log::ACTIVITIES_MAX)),
         ("schemas/ActivityPage/properties/items/maxItems", json!(activity_log::LIMIT_MAX)),
+        ("schemas/ProductDays/properties/items/maxItems", json!(RANGE_DAYS_MAX)),
+        ("schemas/TopProducts/properties/items/maxItems", json!(ActivityStatistics::TOP_MAX)),
         ("parameters/ActivitiesLimit/schema/maximum", json!(activity_log::LIMIT_MAX)),
         ("parameters/ActivitiesLimit/schema/default", json!(activity_log::LIMIT_DEFAULT)),
         ("parameters/GamesLimit/schema/maximum", json!(store::game::GAMES_MAX)),

@@ -53,9 +53,8 @@ async fn every_grant_of_every_role_is_needed_and_nothing_else_is_asked_for() {
 async fn play(stack: Arc<Stack>, provider: OidcProvider, service: PushService) {
     rare::days_of_the_journal_have_grown(&stack).await;
     sample_events(&stack).await;
-    rare::a_visitor_has_a_very_long_name(&stack).await;
-    rare::a_lane_keeps_sums(&stack).await;
     rare::two_activities_have_one_id(&stack).await;
+    rare::visitors_come_through_two_shards(&stack).await;
     rare::a_reservation_expires(&stack).await;
     rare::a_seat_is_taken_over(&stack).await;
     rare::a_chat_is_long(&stack).await;

@@ -1,17 +1,13 @@
 //! The paths that no sample event takes, but that need a grant: sign-in and deletion of users,
 //! sockets, reminders, and rare cases.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use bots::Server;
-use domain::calendar::YearMonth;
-use domain::clicks::{StatDelta, Sums};
 use domain::game::{Command, Line, LineId, LineKind, Talk};
 use domain::journal::{EntryId, JournalStream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::json;
-use store::clicks::{Checkpoints, ShardCheckpoint, StatLayout};
 use store::game::{CHAT_LINES_MAX, Chat, StoredLine};
 use store::okusuri::{ReminderChange, Reminders};
 use tidemark_tests::browser::Browser;
@@ -39,41 +35,6 @@ pub(super) async fn days_of_the_journal_have_grown(stack: &Stack) {
     }
 }
 
-/// A foreign client's click, whose user id leaves no room for a prefix. On AWS the index, whose
-/// sort key ends with it, takes 1,024 bytes at most and so keeps such a click out; this engine does
-/// not look.
-pub(super) async fn a_visitor_has_a_very_long_name(stack: &Stack) {
-    let (time, user) = ("2025-10-02T10:30:02.000Z", "x".repeat(2_048));
-    let put = stack.dynamodb().put_item().table_name("qit-db-local");
-    let attributes = [
-        ("recordSort", format!("CLICK#{time}#{user}")),
-        ("userId", user),
-        ("dateKey", "DATE#2025-10-02".to_owned()),
-        ("createDateTime", time.to_owned()),
-    ];
-    let put = attributes.into_iter().fold(put, |put, (name, text)| put.item(name, AttributeValue::S(text)));
-    put.send().await.unwrap();
-}
-
-/// A shard keeps sums, and while they are folded another transaction is always faster; and then
-/// none is.
-pub(super) async fn a_lane_keeps_sums(stack: &Stack) {
-    let client = stack.dynamodb();
-    let table = client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
-    let shard = ShardCheckpoint::new(table.latest_stream_arn.unwrap(), "shardId-kept");
-    let (day, sums) = ("2025-10-02".parse().unwrap(), Sums { clicks: 2, unique_users: 1 });
-    let (days, months) = ([(day, sums)].into(), [(YearMonth::of(day), sums)].into());
-    let kept = StatDelta { total_clicks: 2, days, months };
-    let checkpoints = Checkpoints::new(&store::Table::new(client, Database::CLICKS)).in_layout(StatLayout::Buffers);
-    checkpoints.commit(&shard, None, "1".parse().unwrap(), &kept, Timestamp::now()).await.unwrap();
-    let always = json!({ "engine": { "transaction_conflicts": { "probability": 1 } } });
-    for (faults, left) in [(always, 1), (json!({}), 0)] {
-        stack.set_faults(&faults).await.unwrap();
-        let report = stack.invoke("stats-merger", &sample_event("stats-merger", "usual")).await.unwrap().unwrap();
-        assert_eq!(report["left"], left, "{report}");
-    }
-}
-
 /// Two users tell of something under the same id at the same moment with one product.
 pub(super) async fn two_activities_have_one_id(stack: &Stack) {
     let now = Timestamp::now();
@@ -85,6 +46,27 @@ pub(super) async fn two_activities_have_one_id(stack: &Stack) {
         let answer = stack.request(Method::POST, &path, &headers, Some(activity.to_string())).await.unwrap();
         assert_eq!(answer.status.as_u16(), status, "{answer:?}");
     }
+}
+
+/// The same visitors come through two shards at once, so that one invocation finds records of them
+/// that the other has changed.
+pub(super) async fn visitors_come_through_two_shards(stack: &Stack) {
+    let batches = ["4e5f6a7b", "8c9dae0f"].map(|shard| {
+        let mut batch = sample_event("activity-stats", "usual");
+        let records = (0..200).map(|n| {
+            let mut record = batch["Records"][0].clone();
+            record["dynamodb"]["SequenceNumber"] = json!(format!("4421584500000000017450{n:06}"));
+            record["dynamodb"]["NewImage"]["UserId"] = json!({ "S": format!("visitor-{n}") });
+            record
+        });
+        batch["Records"] = records.collect();
+        batch["shardId"] = json!(format!("shardId-00000001759400000000-{shard}"));
+        batch
+    });
+    let [one, other] = &batches;
+    let (one, other) =
+        futures::future::join(stack.invoke("activity-stats", one), stack.invoke("activity-stats", other)).await;
+    assert!(one.unwrap().is_ok() && other.unwrap().is_ok());
 }
 
 /// TTL deletes a reservation, and its goods come back.

@@ -2,7 +2,6 @@
 //! arriving and the aggregator counts.
 
 mod differences;
-mod merging;
 mod redrive;
 mod repair;
 mod traffic;
@@ -13,18 +12,18 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::{AttributeValue as Image, Record, ShardIteratorType};
-use domain::clicks::{Correction, Difference, Period, RecountScope, StreamClick, Sums, chunks};
 use engine::ShardChange;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use serde_json::{Value, json};
-use stats_aggregator::Aggregator;
-use store::clicks::{
-    DateShards, FirstSeenCache, FirstSeenRecords, Measurement, Quarantine, QuarantineEnding, QuarantinedRecord,
-    Recounter, RedriveOutcome, Redriver, RepairError, RepairReport, Repairer, ShardCheckpoint, StatLayout,
+use rollup::{
+    Aggregator, Ending, Layout, Measurement, QuarantinedRecord, Recounter, RedriveOutcome, RepairError, RepairReport,
 };
+use serde_json::{Value, json};
+use store::clicks::{CountedClick, DateShards, RecountScope, rollup_table};
 use tidemark_tests::Database;
 use tokio::sync::Notify;
+
+use super::aggregator;
 
 const DAY: &str = "2025-10-02";
 
@@ -32,12 +31,19 @@ fn scopes() -> [RecountScope; 3] {
     [RecountScope::Day(DAY.parse().unwrap()), RecountScope::Month(DAY[..7].parse().unwrap()), RecountScope::All]
 }
 
-fn recounter(db: &Database) -> Recounter {
-    Recounter::new(&db.table(Database::CLICKS), db.streams(), DateShards::default())
+fn recounter<'a>(db: &Database, aggregator: &'a Aggregator<CountedClick>) -> Recounter<'a, CountedClick> {
+    Recounter::new(aggregator, rollup_table(&db.table(Database::CLICKS)), db.streams())
 }
 
 async fn recount(db: &Database, scope: RecountScope) -> Measurement {
-    recounter(db).check(scope, |_| {}).await.unwrap()
+    let scope = scope.of(&db.table(Database::CLICKS), DateShards::default());
+    recounter(db, &aggregator(db)).check(&scope, |_| {}).await.unwrap()
+}
+
+/// The sort key of each wrong statistic, the attribute, and by how much it is too high.
+fn errors(measured: &Measurement) -> Vec<(&str, &str, i128)> {
+    let errors = measured.differences.iter();
+    errors.map(|wrong| (&*wrong.sort, &*wrong.attribute, wrong.error().units)).collect()
 }
 
 /// Puts a click as a foreign client does; `n` makes its time, and so its key, its own.
@@ -69,21 +75,21 @@ async fn add(db: &Database, partition: &str, sort: &str, clicks: i32) {
 struct Source {
     stream_arn: String,
     streams: aws_sdk_dynamodbstreams::Client,
-    aggregator: Aggregator,
+    aggregator: Aggregator<CountedClick>,
     iterators: BTreeMap<String, Option<String>>,
 }
 
 impl Source {
     async fn of(db: &Database) -> Self {
-        Self::in_layout(db, StatLayout::Sums).await
+        Self::in_layout(db, Layout::Sums).await
     }
 
-    async fn in_layout(db: &Database, layout: StatLayout) -> Self {
+    async fn in_layout(db: &Database, layout: Layout) -> Self {
         let table = db.client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
         Self {
             stream_arn: table.latest_stream_arn.unwrap(),
             streams: db.streams(),
-            aggregator: Aggregator::new(&db.table(Database::CLICKS), layout),
+            aggregator: aggregator(db).layout(layout),
             iterators: BTreeMap::new(),
         }
     }
@@ -120,7 +126,9 @@ impl Source {
         let event = json!({"Records": records, "shardId": shard, "eventSourceARN": self.stream_arn, "state": {}});
         let event = serde_json::value::to_raw_value(&event).unwrap();
         let deadline = SystemTime::now() + Duration::from_secs(30);
-        let reply = stats_aggregator::handle(&self.aggregator, event, deadline, Timestamp::now()).await.unwrap();
+        let reply = stats_aggregator::handle(std::slice::from_ref(&self.aggregator), event, deadline, Timestamp::now())
+            .await
+            .unwrap();
         assert_eq!(serde_json::to_value(reply).unwrap()["batchItemFailures"], json!([]));
         true
     }
@@ -133,15 +141,6 @@ impl Source {
         self.iterators.insert(shard, page.next_shard_iterator);
     }
 
-    /// The first shard's records, from its beginning.
-    async fn records(&self) -> Vec<Record> {
-        let shard = self.shards().await.remove(0);
-        let request = self.streams.get_shard_iterator().stream_arn(&self.stream_arn).shard_id(&shard);
-        let request = request.shard_iterator_type(ShardIteratorType::TrimHorizon);
-        let iterator = request.send().await.unwrap().shard_iterator.unwrap();
-        self.streams.get_records().shard_iterator(iterator).send().await.unwrap().records.unwrap()
-    }
-
     async fn drain(&mut self) {
         while self.deliver().await {}
     }
@@ -152,7 +151,7 @@ fn event_record(record: &Record) -> Value {
     let attribute = |value: &Image| match value {
         Image::S(text) => json!({"S": text}),
         Image::N(number) => json!({"N": number}),
-        // Of our own items only: claims. Nobody looks into them.
+        // Only the crate's own items have others, and nothing reads them.
         _ => json!({"NULL": true}),
     };
     let keys: BTreeMap<_, _> = change.keys.iter().flatten().map(|(name, value)| (name, attribute(value))).collect();
@@ -165,8 +164,7 @@ fn event_record(record: &Record) -> Value {
 }
 
 async fn repair(db: &Database, measured: &Measurement, lowers: bool) -> Result<RepairReport, RepairError> {
-    let repairer = Repairer::new(&db.table(Database::CLICKS));
-    repairer.repair(measured, lowers, Timestamp::now(), |_| {}).await
+    recounter(db, &aggregator(db)).repair(measured, lowers, Timestamp::now(), |_| {}).await
 }
 
 /// Clicks and visitors of the day, the month, and clicks of all.

@@ -1,0 +1,115 @@
+//! The result of a recount, as text and as JSON.
+
+use std::io::Write;
+
+use anyhow::Result;
+use rollup::{Amount, Correction, Difference, Measurement, RepairReport};
+use serde_json::{Value, json};
+
+use crate::CommandOutcome;
+use crate::terminal::{count, count_of};
+
+/// The result of a recount.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Report {
+    /// The last measurement.
+    pub(super) measured: Measurement,
+    /// The repair of it; empty unless a repair was requested.
+    pub(super) repaired: RepairReport,
+}
+
+impl Report {
+    /// Whether statistics still differ from their clicks after the repair.
+    pub(super) fn outcome(&self) -> CommandOutcome {
+        if self.measured.differences.iter().all(|difference| self.is_repaired(difference)) {
+            CommandOutcome::Success
+        } else {
+            CommandOutcome::Differences
+        }
+    }
+
+    fn is_repaired(&self, difference: &Difference) -> bool {
+        let Difference { partition, sort, attribute, .. } = difference;
+        let mut corrections = self.repaired.corrections.iter();
+        corrections.any(|correction| {
+            (&correction.partition, &correction.sort, &correction.attribute) == (partition, sort, attribute)
+                && correction.added.units == -difference.error().units
+        })
+    }
+
+    /// The output of `--json`.
+    pub(super) fn json(&self) -> Value {
+        let Self { measured, repaired } = self;
+        let differences = measured.differences.iter().map(|difference| {
+            let Difference { partition, sort, attribute, stored, recounted, .. } = difference;
+            json!({
+                "statistic": [partition, sort],
+                "attribute": attribute,
+                "stored": number(stored),
+                "recounted": number(recounted),
+            })
+        });
+        let corrections = repaired.corrections.iter().map(|Correction { partition, sort, attribute, added }| {
+            json!({"statistic": [partition, sort], "attribute": attribute, "added": number(added)})
+        });
+        json!({
+            "differences": differences.collect::<Vec<_>>(),
+            "items": measured.items,
+            "pending": measured.pending,
+            "quarantined": measured.quarantined,
+            "unreadable": measured.unreadable,
+            "unrecorded": measured.unrecorded,
+            "readUnits": measured.progress.read_units,
+            "requests": measured.progress.requests,
+            "repaired": {"corrections": corrections.collect::<Vec<_>>(), "firstSeenRecords": repaired.recorded},
+        })
+    }
+
+    /// Whether a statistic remains higher than its clicks; a repair lowers it only with
+    /// `--subtract`.
+    fn has_excess(&self) -> bool {
+        let too_much = |difference: &&Difference| difference.error().units > 0;
+        self.measured.differences.iter().filter(too_much).any(|difference| !self.is_repaired(difference))
+    }
+
+    pub(super) fn print(&self, out: &mut impl Write) -> Result<()> {
+        let Measurement { differences, items, pending, quarantined, unreadable, unrecorded, progress, .. } =
+            &self.measured;
+        for Difference { partition, sort, attribute, stored, recounted, .. } in differences {
+            writeln!(out, "{partition} {sort}  {attribute} {stored} stored, {recounted} recounted")?;
+        }
+        for Correction { partition, sort, attribute, added } in &self.repaired.corrections {
+            let sign = if added.units > 0 { "+" } else { "" };
+            writeln!(out, "{partition} {sort}  {attribute} {sign}{added} repaired")?;
+        }
+        writeln!(
+            out,
+            "{}, {} repaired; {} read, {pending} of them pending, {quarantined} in quarantine, {} unreadable; {} missing, \
+             {} written; {:.1} read units, {}",
+            count(differences.len() as u64, "difference"),
+            self.repaired.corrections.len(),
+            count(*items, "item"),
+            count(*unreadable, "item"),
+            count_of(*unrecorded, "first-seen entry", "first-seen entries"),
+            self.repaired.recorded,
+            progress.read_units,
+            count(progress.requests, "request")
+        )?;
+        if self.has_excess() {
+            writeln!(
+                out,
+                "If more is stored than recounted, then items have expired or were deleted, which is right, or a value was written by \
+                 mistake, which `--repair --subtract` corrects."
+            )?;
+        }
+        if *quarantined > 0 {
+            writeln!(out, "`tidemark quarantine redrive` counts the records in quarantine that can be read now.")?;
+        }
+        Ok(())
+    }
+}
+
+/// A number of a statistic as a JSON number.
+fn number(amount: &Amount) -> Value {
+    amount.to_string().parse::<serde_json::Number>().map_or(Value::Null, Value::Number)
+}

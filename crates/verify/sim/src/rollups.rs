@@ -1,0 +1,122 @@
+//! Histories of random declarations, each played once, with random groups, measures, policies and
+//! items.
+
+use fastrand::Rng;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rollup::sim::{Outcome, SimError, Simulation, Weakness};
+use rollup::{
+    Aggregator, Group, Measure, Policy, Rollup, Window, average, count, decimal_sum, distinct, maximum, minimum, sum,
+};
+use serde::{Deserialize, Serialize};
+
+/// An item with something for each kind of dimension and measure.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RandomItem {
+    /// Seconds since 1970.
+    at: Option<i64>,
+    color: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+    user: Option<String>,
+    units: i64,
+    cents: Option<i64>,
+}
+
+/// Plays one history of the declaration that the seed gives.
+///
+/// # Errors
+/// When the harness itself fails.
+pub fn play_rollup(seed: u64, weakness: Option<Weakness>, is_traced: bool) -> Result<Outcome, SimError> {
+    let users = Rng::with_seed(seed).u8(1..30);
+    let simulation =
+        Simulation::of(move |table| Aggregator::new(declaration(seed), table), move |rng| item(rng, users));
+    let simulation = if is_traced { simulation.traced() } else { simulation };
+    let simulation = if let Some(weakness) = weakness { simulation.weakened(weakness) } else { simulation };
+    simulation.play([seed])
+}
+
+fn item(rng: &mut Rng, users: u8) -> RandomItem {
+    let text = |rng: &mut Rng, from: &[&str]| rng.choice(from).map_or_else(String::new, |text| (*text).to_owned());
+    // Around the end of a year in one of the time zones.
+    let at = 1_767_225_600 + rng.i64(-40 * 86_400..40 * 86_400);
+    RandomItem {
+        at: (rng.u8(..10) > 0).then_some(at),
+        color: text(rng, &["red", "blue", "#", "", "訪客 %"]),
+        place: (rng.u8(..4) > 0)
+            .then(|| text(rng, &["a", "a#b", "b", "long"]).repeat(if rng.u8(..40) == 0 { 150 } else { 1 })),
+        user: (rng.u8(..8) > 0).then(|| format!("user#{}", rng.u8(..users))),
+        units: rng.i64(-3..10),
+        cents: (rng.u8(..4) > 0).then(|| rng.i64(-5_000..100_000)),
+    }
+}
+
+/// The declaration of a seed.
+fn declaration(seed: u64) -> Rollup<RandomItem> {
+    let rng = &mut Rng::with_seed(seed ^ 0x0726_6f6c_6c75_7073);
+    let policy = |rng: &mut Rng| if rng.u8(..3) == 0 { Policy::Keep } else { Policy::Retract };
+    let policies = if rng.u8(..3) == 0 { [Policy::Keep; 3] } else { [Policy::Retract, policy(rng), policy(rng)] };
+    let mut builder = Rollup::builder("random").on_modify(policies[0]).on_remove(policies[1]).on_ttl(policies[2]);
+    let keeps = policies == [Policy::Keep; 3];
+    let mut names = Vec::new();
+    for (name, measure) in measures() {
+        let is_extreme = matches!(name, "least" | "most");
+        if (rng.bool() && (keeps || !is_extreme)) || name == "items" {
+            builder = builder.measure(name, measure);
+            names.push(name);
+        }
+    }
+    for number in 0..rng.usize(1..=5) {
+        builder = builder.group(group(rng, number, &names));
+    }
+    builder.build().unwrap_or_else(|error| unreachable!("seed {seed}: {error}"))
+}
+
+fn measures() -> Vec<(&'static str, Measure<RandomItem>)> {
+    vec![
+        ("items", count()),
+        ("units", sum(|item: &RandomItem| item.units)),
+        ("price", decimal_sum(2, |item: &RandomItem| item.cents)),
+        ("mean", average(|item: &RandomItem| item.cents)),
+        ("users", distinct(|item: &RandomItem| item.user.clone())),
+        ("colors", distinct(|item: &RandomItem| item.color.clone())),
+        ("least", minimum(|item: &RandomItem| item.units)),
+        ("most", maximum(|item: &RandomItem| item.cents)),
+    ]
+}
+
+/// A group by some of: a window, the color, the place.
+fn group(rng: &mut Rng, number: usize, measures: &[&'static str]) -> Group<RandomItem> {
+    let mut group = Group::new(format!("g{number}"));
+    let (mut partition, mut sort) = (format!("STAT#{number}"), "-".to_owned());
+    let mut place = |rng: &mut Rng, name: &str| {
+        let text = if rng.bool() { &mut partition } else { &mut sort };
+        text.push_str(&format!("#{{{name}}}"));
+    };
+    if rng.u8(..3) > 0 {
+        let windows = [Window::Hour, Window::Day, Window::Week, Window::Month, Window::Year];
+        let window = windows[rng.usize(..windows.len())];
+        group = group.window("window", window, |item: &RandomItem| {
+            item.at.and_then(|second| Timestamp::from_second(second).ok())
+        });
+        let zones = ["UTC", "Asia/Tokyo", "America/New_York", "Pacific/Chatham"];
+        group = group.zone(TimeZone::get(zones[rng.usize(..zones.len())]).unwrap_or(TimeZone::UTC));
+        place(rng, "window");
+    }
+    if rng.bool() {
+        group = group.attribute("color", |item: &RandomItem| item.color.clone());
+        place(rng, "color");
+    }
+    if rng.bool() {
+        group = group.attribute("place", |item: &RandomItem| item.place.clone());
+        place(rng, "place");
+    }
+    if rng.bool() {
+        group = group.set("label", format!("group {number}"));
+    }
+    if rng.bool() {
+        let kept = measures.iter().filter(|name| **name == "items" || rng.bool());
+        group = group.measures(kept.copied().collect::<Vec<_>>());
+    }
+    group.key(partition, sort)
+}
