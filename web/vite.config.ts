@@ -9,7 +9,7 @@ const api = process.env['TIDEMARK_URL'] ?? 'http://127.0.0.1:3000';
 
 /** The path prefixes of the API. The CDN behaviours in `template.yaml` contain the same list. */
 const apiPaths = [
-  ...['/clicks', '/stats', '/users', '/days', '/games', '/players', '/products', '/journal'],
+  ...['/clicks', '/stats', '/users', '/days', '/games', '/players', '/products', '/activities', '/journal'],
   '/okusuri/api',
 ];
 

@@ -31,7 +31,7 @@ const wave = (size, phase = 0) =>
 const FUNCTIONS = [
   ...['click-writer', 'stats-aggregator', 'stats-reader', 'game-api', 'game-archiver', 'journal', 'clicks-watch'],
   ...['ws-connect', 'ws-message', 'ws-disconnect', 'price-history', 'inventory-log', 'stock-watch', 'activity-log'],
-  ...['okusuri-api', 'okusuri-reminder'],
+  ...['activity-stats', 'okusuri-api', 'okusuri-reminder'],
 ];
 
 const MAPPINGS = [
@@ -39,6 +39,7 @@ const MAPPINGS = [
   ['GameArchiverFunction-GameChanged', 'game-archiver', 'EsiritoriGame', 'game-archiver'],
   ['ClicksWatchFunction-Noted', 'clicks-watch', 'qit-db-local', 'clicks-watch'],
   ['StockWatchFunction-ShopChanged', 'stock-watch', 'DynamoDBShop', 'stock-watch'],
+  ['ActivityStatsFunction-ActivityChanged', 'activity-stats', 'DynamoDBShop', 'activity-stats'],
 ];
 
 /** The metrics of an idle stack. @returns {Json} */

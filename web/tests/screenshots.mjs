@@ -3,18 +3,17 @@
  *
  *     TIDEMARK_URL=http://127.0.0.1:3000 npm run screenshots [-- <folder>]
  *
- * "Loaded" shows the data of the running stack. The other states use scripted responses.
+ * "clicks-loaded" shows the data of the running stack. The other states use scripted responses.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { launchChromium, stackUrl, viewports } from './chromium.mjs';
+import { scenes as clicksScenes } from './clicks-scenes.mjs';
 import { scenes as gameScenes } from './game-scenes.mjs';
 import { scenes as okusuriScenes } from './okusuri-scenes.mjs';
 import { scenes as operatorScenes } from './operator-scenes.mjs';
 import { scenes as shopScenes } from './shop-scenes.mjs';
 import { scenes as startScenes } from './start-scenes.mjs';
-
-/** @import { Page, Route } from 'playwright-core' */
 
 const folder = process.argv[2] ?? 'screenshots';
 const url = stackUrl();
@@ -22,55 +21,11 @@ const url = stackUrl();
 /** Time for fonts, charts and animations to settle. */
 const SETTLE_MS = 800;
 
-/** @param {unknown} body */
-const json = (body) => ({ status: 200, contentType: 'application/json', body: JSON.stringify(body) });
-
-/** Statistics without any clicks. @param {Route} route */
-function answerEmpty(route) {
-  const { pathname, searchParams } = new URL(route.request().url());
-  const [, , kind, period] = pathname.split('/');
-  const zero = { totalClicks: 0, uniqueUsers: 0 };
-  if (kind === 'total') return route.fulfill(json({ totalClicks: 0 }));
-  if (period) return route.fulfill(json({ [kind === 'daily' ? 'date' : 'month']: period, ...zero }));
-  const to = searchParams.get('to') ?? '';
-  if (kind === 'monthly') return route.fulfill(json({ items: [{ month: to, ...zero }] }));
-  const items = [];
-  for (let ms = Date.parse(searchParams.get('from') ?? ''); ms <= Date.parse(to); ms += 86_400_000) {
-    items.push({ date: new Date(ms).toISOString().slice(0, 10), ...zero });
-  }
-  return route.fulfill(json({ items }));
-}
-
-/** @param {Route} route */
-function answerProblem(route) {
-  return route.fulfill({
-    status: 503,
-    contentType: 'application/problem+json',
-    body: JSON.stringify({
-      type: 'about:blank',
-      title: 'The statistics are busy',
-      status: 503,
-      detail: 'The table is throttled; try again in a moment.',
-    }),
-  });
-}
-
-/**
- * The states of the clicks page, each with the preparation of the page.
- *
- * @type {Record<string, (page: Page) => Promise<unknown>>}
- */
-const states = {
-  loaded: async () => {},
-  empty: (page) => page.route('**/stats/**', answerEmpty),
-  error: (page) => page.route('**/stats/**', answerProblem),
-  loading: (page) => page.route('**/stats/**', () => {}),
-};
-
-/** The scenes of the other pages. `SCENES` is a regular expression that selects some of them. */
+/** The scenes of all pages. `SCENES` is a regular expression that selects some of them. */
 const wanted = new RegExp(process.env['SCENES'] ?? '');
 const scenes = [
   ...Object.entries(startScenes),
+  ...Object.entries(clicksScenes),
   ...Object.entries(gameScenes).map(([name, scene]) => /** @type {const} */ ([`game-${name}`, scene])),
   ...Object.entries(shopScenes),
   ...Object.entries(okusuriScenes),
@@ -81,31 +36,27 @@ await mkdir(folder, { recursive: true });
 const browser = await launchChromium();
 for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-    for (const [state, prepare] of Object.entries(states)) {
-      if (!wanted.test(`clicks-${state}`)) continue;
-      for (const locale of state === 'loaded' ? ['en-GB', 'ja-JP'] : ['en-GB']) {
-        const page = await browser.newPage({
-          viewport,
-          colorScheme,
-          locale,
-          reducedMotion: 'reduce',
-          deviceScaleFactor: 2,
-        });
-        await prepare(page);
-        await page.goto(`${url}/tide/`);
-        if (state === 'loaded' || state === 'empty')
-          await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
-        // Makes the window as tall as the page. A full-page screenshot would resize the window and
-        // clear the canvases.
-        await page.setViewportSize({
-          width: viewport.width,
-          height: await page.evaluate(() => document.documentElement.scrollHeight),
-        });
-        await page.waitForTimeout(SETTLE_MS);
-        const name = ['clicks', state, size, colorScheme, ...(locale === 'ja-JP' ? ['ja'] : [])].join('-');
-        await page.screenshot({ path: path.join(folder, `${name}.png`) });
-        await page.close();
-      }
+    if (!wanted.test('clicks-loaded')) continue;
+    for (const locale of ['en-GB', 'ja-JP']) {
+      const page = await browser.newPage({
+        viewport,
+        colorScheme,
+        locale,
+        reducedMotion: 'reduce',
+        deviceScaleFactor: 2,
+      });
+      await page.goto(`${url}/tide/`);
+      await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
+      // Makes the window as tall as the page. A full-page screenshot would resize the window and
+      // clear the canvases.
+      await page.setViewportSize({
+        width: viewport.width,
+        height: await page.evaluate(() => document.documentElement.scrollHeight),
+      });
+      await page.waitForTimeout(SETTLE_MS);
+      const name = ['clicks-loaded', size, colorScheme, ...(locale === 'ja-JP' ? ['ja'] : [])].join('-');
+      await page.screenshot({ path: path.join(folder, `${name}.png`) });
+      await page.close();
     }
   }
 }

@@ -3,12 +3,23 @@
  * attributes.
  */
 import { requestFile, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
-import { count, optionalCount, page, text, type Page } from '../shared/decode.ts';
+import { count, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
 import type { DayRange } from '../shared/days.ts';
+import { periodRange, type Unit, type View } from './units.ts';
 
-/** Clicks and unique visitors of one day (`YYYY-MM-DD`) or one month (`YYYY-MM`). */
+/**
+ * Clicks and unique visitors of one hour (`YYYY-MM-DDTHH`), day (`YYYY-MM-DD`), ISO week
+ * (`YYYY-Www`) or month (`YYYY-MM`).
+ */
 export interface Stat {
   readonly period: string;
+  readonly totalClicks: number;
+  readonly uniqueUsers: number;
+}
+
+/** Clicks and unique visitors of one target. */
+export interface TargetStat {
+  readonly target: string;
   readonly totalClicks: number;
   readonly uniqueUsers: number;
 }
@@ -19,6 +30,8 @@ export interface StoredClick {
   readonly createDateTime: string;
   /** `null` when another client stored a value that is not a number. */
   readonly clickCount: number | null;
+  /** `null` when the click has none. */
+  readonly target: string | null;
 }
 
 /** A click to send. `key` is the idempotency key: a UUIDv7 that contains the time of the click. */
@@ -26,17 +39,28 @@ export interface NewClick {
   readonly key: string;
   readonly userId: string;
   readonly clickCount: number;
+  /** Missing in a click that an earlier version of the page has kept. */
+  readonly target?: string;
 }
 
 /** Clicks per page in the operator's lists. */
 const PAGE_CLICKS = 25;
+
+/** The path of each unit, and the member with the period in its rows. */
+const SERIES = {
+  hour: { path: '/stats/hourly', period: 'hour' },
+  day: { path: '/stats/daily', period: 'date' },
+  week: { path: '/stats/weekly', period: 'week' },
+  month: { path: '/stats/monthly', period: 'month' },
+} as const satisfies Record<Unit, unknown>;
 
 /** `POST /clicks`. */
 export async function postClick(click: NewClick): Promise<void> {
   await requestJson('/clicks', {
     method: 'POST',
     headers: { 'idempotency-key': click.key },
-    body: { userId: click.userId, clickCount: click.clickCount },
+    // JSON leaves out a target that is undefined.
+    body: { userId: click.userId, clickCount: click.clickCount, target: click.target },
   });
 }
 
@@ -56,18 +80,33 @@ export async function getMonth(month: string, signal: AbortSignal): Promise<Stat
 }
 
 /** `GET /stats/daily`: oldest first, days without clicks included. */
-export async function getDays(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
-  return page(await requestJson(rangePath('/stats/daily', range), { signal }), (item) => stat(item, 'date')).items;
+export function getDays(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
+  return getSeries({ unit: 'day', range, target: null }, signal);
 }
 
-/** `GET /stats/monthly`: like {@link getDays}; `range` contains months. */
-export async function getMonths(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
-  return page(await requestJson(rangePath('/stats/monthly', range), { signal }), (item) => stat(item, 'month')).items;
+/** `GET /stats/hourly`, `/daily`, `/weekly` or `/monthly`: oldest first, without gaps. */
+export async function getSeries(view: View, signal: AbortSignal): Promise<readonly Stat[]> {
+  const { period } = SERIES[view.unit];
+  return page(await requestJson(seriesPath(view), { signal }), (item) => stat(item, period)).items;
 }
 
-/** `GET /stats/daily` as CSV. */
-export async function getDaysCsv(range: DayRange): Promise<Blob> {
-  return (await requestFile(rangePath('/stats/daily', range), 'text/csv')).content;
+/** The same as {@link getSeries} as CSV. */
+export async function getSeriesCsv(view: View): Promise<Blob> {
+  return (await requestFile(seriesPath(view), 'text/csv')).content;
+}
+
+/** `GET /stats/targets`: the targets of a day with the most clicks, most first. */
+export async function getTargets(day: string, limit: number, signal: AbortSignal): Promise<readonly TargetStat[]> {
+  return page(await requestJson(targetsPath(day, limit), { signal }), (item) => ({
+    target: text(item, 'target'),
+    totalClicks: count(item, 'totalClicks'),
+    uniqueUsers: count(item, 'uniqueUsers'),
+  })).items;
+}
+
+/** The same as {@link getTargets} as CSV. */
+export async function getTargetsCsv(day: string, limit: number): Promise<Blob> {
+  return (await requestFile(targetsPath(day, limit), 'text/csv')).content;
 }
 
 /** `GET /days/{date}/clicks`. Requires the operator token. */
@@ -100,14 +139,21 @@ async function clickPage(
     userId: text(item, 'userId'),
     createDateTime: text(item, 'createDateTime'),
     clickCount: optionalCount(item, 'clickCount'),
+    target: optionalText(item, 'target'),
   }));
 }
 
-function rangePath(path: string, range: DayRange): string {
-  return `${path}?${new URLSearchParams({ from: range.from, to: range.to })}`;
+function seriesPath({ unit, range, target }: View): string {
+  const query = new URLSearchParams({ ...periodRange(unit, range) });
+  if (target !== null) query.set('target', target);
+  return `${SERIES[unit].path}?${query}`;
 }
 
-function stat(body: JsonObject, period: 'date' | 'month'): Stat {
+function targetsPath(day: string, limit: number): string {
+  return `/stats/targets?${new URLSearchParams({ date: day, limit: String(limit) })}`;
+}
+
+function stat(body: JsonObject, period: (typeof SERIES)[Unit]['period']): Stat {
   return {
     period: text(body, period),
     totalClicks: count(body, 'totalClicks'),

@@ -75,9 +75,9 @@ export class ClickSender {
     onSettledElsewhere((key) => this.#outbox.settledElsewhere(key));
   }
 
-  /** Adds a click. Returns `false` when too many clicks are unsent. */
-  click(userId: string): boolean {
-    return this.#outbox.add(userId);
+  /** Adds a click on a target. Returns `false` when too many clicks are unsent. */
+  click(userId: string, target: string): boolean {
+    return this.#outbox.add(userId, target);
   }
 
   /**

@@ -87,12 +87,13 @@ export class Outbox {
     this.#clicks = kept.map((click) => (click.state === 'refused' ? click : { ...click, state: 'waiting' }));
   }
 
-  /** Adds one click of this visitor. Returns `false` when too many are unsent. */
-  add(userId: string): boolean {
+  /** Adds one click of this visitor on a target. Returns `false` when too many are unsent. */
+  add(userId: string, target: string): boolean {
     if (this.#clicks.length >= OUTBOX_CLICKS_MAX) return false;
     const madeAtMs = this.#world.nowMs();
     const key = this.#world.newKey(madeAtMs);
-    this.#set([...this.#clicks, { key, userId, clickCount: 1, madeAtMs, attempts: 0, state: 'waiting', error: null }]);
+    const click: NewClick = { key, userId, clickCount: 1, target };
+    this.#set([...this.#clicks, { ...click, madeAtMs, attempts: 0, state: 'waiting', error: null }]);
     this.#sendWaiting();
     return true;
   }
@@ -215,6 +216,7 @@ function isUnsentClick(value: unknown): value is PendingClick {
     typeof click.key === 'string' &&
     typeof click.userId === 'string' &&
     typeof click.clickCount === 'number' &&
+    ['string', 'undefined'].includes(typeof click.target) &&
     typeof click.madeAtMs === 'number' &&
     typeof click.attempts === 'number' &&
     states.includes(click.state)

@@ -1,11 +1,7 @@
-/**
- * The statistics of the page as reactive state: live figures, and the days and months of the chosen
- * range.
- */
+/** The statistics of the page as reactive state: the live figures, and reads that can change. */
 import { asApiError, type ApiError } from '../shared/api.ts';
-import type { DayRange } from '../shared/days.ts';
-import { getDay, getDays, getMonth, getMonths, getTotal, type Stat } from './api.ts';
-import { monthOf, monthsBeside } from './calendar.ts';
+import { getDay, getMonth, getTotal, type Stat } from './api.ts';
+import { monthOf } from './calendar.ts';
 
 /** The figures that are polled. */
 export interface LiveFigures {
@@ -37,34 +33,24 @@ export class LiveStats {
   }
 }
 
-/** Days and months of a range. */
-export interface Series {
-  readonly range: DayRange;
-  /** Oldest first, every day of the range. */
-  readonly days: readonly Stat[];
-  /** Oldest first. */
-  readonly months: readonly Stat[];
-}
-
-/** Loads the chosen range. */
-export class RangeStats {
-  /** The last response; `null` before the first one. */
-  series = $state.raw<Series | null>(null);
-  /** Why the last read failed; `null` when it did not. */
+/** The latest response to a request that may change, such as one for a chosen range. */
+export class Latest<T> {
+  /** The last response; `null` before the first one. It stays when a later request fails. */
+  value = $state.raw<T | null>(null);
+  /** Why the last request failed; `null` when it did not. */
   error = $state.raw<ApiError | null>(null);
   #request: AbortController | undefined;
 
-  /** Reads a range and aborts an earlier request that is still running. */
-  async load(range: DayRange): Promise<void> {
+  /** Sends a request and aborts an earlier one that is still running. */
+  async load(read: (signal: AbortSignal) => Promise<T>): Promise<void> {
     this.#request?.abort();
     const request = new AbortController();
     this.#request = request;
     try {
-      const [days, months] = await Promise.all([
-        getDays(range, request.signal),
-        getMonths(monthsBeside(range), request.signal),
-      ]);
-      this.series = { range, days, months };
+      const value = await read(request.signal);
+      // An aborted request may still have its response.
+      if (request.signal.aborted) return;
+      this.value = value;
       this.error = null;
     } catch (error) {
       if (!request.signal.aborted) this.error = asApiError(error);

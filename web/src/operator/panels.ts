@@ -16,6 +16,8 @@ export const PANELS = [
   'caught',
   'gameUnits',
   'gamesFinished',
+  'activities',
+  'activityLag',
 ] as const;
 export type PanelName = (typeof PANELS)[number];
 
@@ -53,14 +55,15 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
       .map((of) => line(of.binary, of.metrics[metric], stat))
       .sort((a, b) => b.whole - a.whole)
       .slice(0, LINES_MAX);
+  const lagOf = (binary: string): readonly Line[] => [
+    line('IteratorAge', mappingOf(binary)?.metrics['IteratorAge'], 'maximum'),
+    line('CountingLagMs', named(binary)['CountingLagMs'], 'maximum'),
+  ];
   switch (panel) {
     case 'requests':
       return ['Count', '4xx', '5xx'].map((metric) => line(metric, now.api[metric], 'sum'));
     case 'lag':
-      return [
-        line('IteratorAge', mappingOf('stats-aggregator')?.metrics['IteratorAge'], 'maximum'),
-        line('CountingLagMs', named('stats-aggregator')['CountingLagMs'], 'maximum'),
-      ];
+      return lagOf('stats-aggregator');
     case 'durations':
       return perFunction('Duration', 'p99');
     case 'errors':
@@ -69,7 +72,12 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
       return units('stats-aggregator', 'ConsumedWriteCapacityUnits', true);
     case 'needsPerson':
       return [
-        line('RecordsQuarantined', named('stats-aggregator')['RecordsQuarantined'], 'sum'),
+        summed(
+          'RecordsQuarantined',
+          ['stats-aggregator', 'activity-stats'].map((binary) =>
+            line(binary, named(binary)['RecordsQuarantined'], 'sum'),
+          ),
+        ),
         summed(
           'RecordsUnreadable',
           ['game-archiver', 'stock-watch', 'clicks-watch'].map((binary) =>
@@ -90,9 +98,7 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
     case 'counted':
       return [line('ClicksCounted', named('stats-aggregator')['ClicksCounted'], 'sum')];
     case 'caught':
-      return ['RecordsDuplicated', 'FirstSeenElsewhere'].map((name) =>
-        line(name, named('stats-aggregator')[name], 'sum'),
-      );
+      return [line('RecordsDuplicated', named('stats-aggregator')['RecordsDuplicated'], 'sum')];
     case 'gameUnits':
       return [
         ...units('game-archiver', 'ConsumedReadCapacityUnits'),
@@ -100,6 +106,10 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
       ];
     case 'gamesFinished':
       return [line('GamesFinished', named('game-archiver')['GamesFinished'], 'sum')];
+    case 'activities':
+      return ['ActivitiesCounted', 'RecordsDuplicated'].map((name) => line(name, named('activity-stats')[name], 'sum'));
+    case 'activityLag':
+      return lagOf('activity-stats');
   }
 }
 

@@ -25,6 +25,17 @@ export function formatDayShort(locale: string, day: string): string {
   return format(locale, day, { day: 'numeric', month: 'short' });
 }
 
+/** `Sun, 2 Nov 2025, 09:00`, for an hour like `2025-11-02T09` */
+export function formatHour(locale: string, hour: string): string {
+  const day = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' } as const;
+  return format(locale, `${hour}:00Z`, { ...day, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+}
+
+/** `09:00`, for an hour like `2025-11-02T09` */
+export function formatHourShort(locale: string, hour: string): string {
+  return format(locale, `${hour}:00Z`, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+}
+
 /** `November 2025` */
 export function formatMonth(locale: string, month: string): string {
   return format(locale, month, { month: 'long', year: 'numeric' });

@@ -1,6 +1,7 @@
 /** The requests of the shop page. */
 import { isObject, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
 import { count, object, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
+import type { DayRange } from '../shared/days.ts';
 import { momentMs } from '../shared/format.ts';
 import type { PriceBefore, PriceChange, Span } from './steps.ts';
 
@@ -71,6 +72,23 @@ export interface Activity {
   readonly userId: string;
   readonly action: string;
   readonly attributes: readonly (readonly [string, string])[];
+}
+
+/** The views, visitors and purchases of a product. */
+export interface VisitCounts {
+  readonly views: number;
+  readonly visitors: number;
+  readonly purchases: number;
+}
+
+/** The counts of a UTC day. */
+export interface ProductDay extends VisitCounts {
+  readonly date: string;
+}
+
+/** The counts of a product that is viewed often. */
+export interface TopProduct extends VisitCounts {
+  readonly id: string;
 }
 
 /**
@@ -179,6 +197,18 @@ export async function getHistory(id: string, span: Span, token: string, signal: 
   return { changes, before: earlier ? { price: earlier.price, sinceMs: earlier.atMs } : null, isTruncated: false };
 }
 
+/** `GET /products/{id}/statistics`: each UTC day of a range, oldest first. */
+export async function getProductDays(id: string, range: DayRange, signal: AbortSignal): Promise<readonly ProductDay[]> {
+  const body = await requestJson(`${path(id, 'statistics')}?${query({ ...range })}`, { signal });
+  return page(body, (item) => ({ date: text(item, 'date'), ...visitCounts(item) })).items;
+}
+
+/** `GET /activities/top`: the most viewed products of the current UTC day, most views first. */
+export async function getTopProducts(signal: AbortSignal): Promise<readonly TopProduct[]> {
+  const body = await requestJson('/activities/top', { signal });
+  return page(body, (item) => ({ id: text(item, 'productId'), ...visitCounts(item) })).items;
+}
+
 /** `GET /products/{id}/inventory`, newest first. */
 export async function getLedger(token: string, id: string, cursor: string | null): Promise<Page<LedgerRow>> {
   const asked = query({ order: 'desc', limit: PAGE_ROWS, cursor });
@@ -264,6 +294,10 @@ function product(body: JsonObject): Product {
     version: count(body, 'version'),
     archivedMs: archivedAt === null ? null : momentMs(archivedAt),
   };
+}
+
+function visitCounts(item: JsonObject): VisitCounts {
+  return { views: count(item, 'views'), visitors: count(item, 'visitors'), purchases: count(item, 'purchases') };
 }
 
 function priceChange(item: JsonObject): PriceChange {

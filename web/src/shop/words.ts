@@ -235,6 +235,16 @@ const en = {
   after: 'After',
   order: 'Order',
 
+  visits: 'Visits',
+  visitsFailed: 'Could not load the visits',
+  noVisits: (days: string) => `No visits in the last ${days} days.`,
+  visitDay: 'Day (UTC)',
+  views: 'Views',
+  visitors: 'Visitors',
+  purchases: 'Purchases',
+  mostViewed: 'Most viewed today',
+  viewCount: (count: string) => (count === '1' ? '1 view' : `${count} views`),
+
   activities: 'User activity',
   activitiesFailed: 'Could not load the user activity',
   noActivities: 'No activity in this period.',
@@ -401,6 +411,16 @@ const ja: typeof en = {
   before: '変更前',
   after: '変更後',
   order: '注文',
+
+  visits: 'アクセス数',
+  visitsFailed: 'アクセス数を読み込めません',
+  noVisits: (days) => `過去${days}日間のアクセスはありません。`,
+  visitDay: '日付(UTC)',
+  views: '閲覧',
+  visitors: '訪問者',
+  purchases: '購入',
+  mostViewed: '今日よく見られている商品',
+  viewCount: (count) => `閲覧${count}回`,
 
   activities: '利用者の操作履歴',
   activitiesFailed: '操作履歴を読み込めません',

@@ -26,8 +26,8 @@ for (const [size, viewport] of Object.entries(viewports)) {
       });
       await page.getByText('The statistics are busy').waitFor();
       await page.getByLabel('From', { exact: true }).first().fill('');
-      await page.getByLabel('Your visitor name').fill('#');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByLabel('Your visitor name', { exact: true }).fill('#');
+      await page.getByRole('button', { name: 'Save: Your visitor name' }).click();
       assert.deepEqual(await violations(page), []);
       await close();
     });
@@ -37,7 +37,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
 test('the Tab key reaches everything in reading order, beginning with the skip link', async () => {
   const { page, close } = await open();
   await figures(page);
-  await page.locator('[data-testid=days] tr:not([aria-hidden])').first().waitFor();
+  await page.locator('[data-testid=periods] tr:not([aria-hidden])').first().waitFor();
   /** @type {(string | undefined)[]} */
   const stops = [];
   // Stops at the last expected element. The limit ends the test if that element is never reached.

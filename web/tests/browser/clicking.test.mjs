@@ -52,7 +52,7 @@ test('the first row of the table is today, with the same count as the gauge', as
   const before = await figures(page);
   await page.getByTestId('click').click();
   await totalReaches(page, before.total + 1);
-  const first = page.getByTestId('days').locator('tr').first();
+  const first = page.getByTestId('periods').locator('tr').first();
   await first
     .getByText(String(before.today + 1), { exact: true })
     .first()
@@ -149,8 +149,8 @@ test('a click without a response is retried with the same key, also in the next 
 
 test('a visitor can change the name within the rules of the API', async () => {
   const { page, close } = await open();
-  const name = page.getByLabel('Your visitor name');
-  const save = page.getByRole('button', { name: 'Save' });
+  const name = page.getByLabel('Your visitor name', { exact: true });
+  const save = page.getByRole('button', { name: 'Save: Your visitor name' });
   for (const [wrong, message] of [
     ['', 'Enter at least one character.'],
     ['STAT#DAILY', 'The name cannot contain “#”.'],
@@ -166,7 +166,7 @@ test('a visitor can change the name within the rules of the API', async () => {
   await page.getByText('Saved.').waitFor();
   const sent = page.waitForRequest((request) => request.method() === 'POST');
   await page.getByTestId('click').click();
-  assert.deepEqual((await sent).postDataJSON(), { userId: '訪問者 1', clickCount: 1 });
+  assert.deepEqual((await sent).postDataJSON(), { userId: '訪問者 1', clickCount: 1, target: 'tide' });
   await page.locator('[data-phase=counted]').waitFor();
   await page.reload();
   assert.equal(await name.inputValue(), '訪問者 1');

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
+import { scenes as clicksScenes } from '../clicks-scenes.mjs';
 import { scenes as gameScenes } from '../game-scenes.mjs';
 import { scenes as okusuriScenes } from '../okusuri-scenes.mjs';
 import { scenes as operatorScenes } from '../operator-scenes.mjs';
@@ -15,6 +16,7 @@ const open = useBrowser();
 
 for (const [name, scene] of Object.entries({
   ...startScenes,
+  ...clicksScenes,
   ...gameScenes,
   ...shopScenes,
   ...okusuriScenes,

@@ -184,6 +184,23 @@ export class ShopServer {
     occurredAt: moment(now - i * HOUR_MS),
     ...(i % 4 === 3 && { attributes: { query: 'mug', place: 'home' } }),
   }));
+  /** The most viewed products of today, and their views. @type {[string, number][]} */
+  top = [
+    ['mug-035', 1_240],
+    ['no-product', 700],
+    ['lamp-7', 86],
+    ['chart-n-sea', 1],
+  ];
+  /** Views, visitors and purchases of each of the last days, newest first. @type {number[][]} */
+  visits = [
+    [1_240, 810, 31],
+    [980, 702, 25],
+    [1_105, 764, 40],
+    [0, 0, 0],
+    [431, 300, 12],
+    [377, 251, 9],
+    [402, 290, 11],
+  ];
   /**
    * The received changes.
    *
@@ -204,7 +221,7 @@ export class ShopServer {
   async install(page) {
     await page.clock.setFixedTime(now);
     await page.route(
-      (url) => /^\/(products|journal)(\/|$)/.test(url.pathname),
+      (url) => /^\/(products|activities|journal)(\/|$)/.test(url.pathname),
       (route) => this.#answer(route),
     );
   }
@@ -234,6 +251,11 @@ export class ShopServer {
     if (token !== null && !isStaff) return route.fulfill(named(401, 'invalid-token', 'The token is not valid'));
     if (pathname === '/journal/suite') {
       return route.fulfill({ json: listPage(this.entries, searchParams, this.journalPage) });
+    }
+    if (pathname === '/activities/top') {
+      const date = new Date(now).toISOString().slice(0, 10);
+      const items = this.top.map(([productId, views]) => ({ productId, views, visitors: views, purchases: 0 }));
+      return route.fulfill({ json: { date, items } });
     }
     if (pathname === '/products') {
       const limit = Number(searchParams.get('limit'));
@@ -271,6 +293,15 @@ export class ShopServer {
           .filter(({ createdAt }) => Date.parse(createdAt) >= from && Date.parse(createdAt) < to)
           .map(({ reason, changedBy, ...row }) => (isStaff ? { ...row, reason, changedBy } : row));
         return route.fulfill({ json: listPage(items, query, limit) });
+      }
+      case 'GET statistics': {
+        const [from, to] = ['from', 'to'].map((name) => Date.parse(query.get(name) ?? ''));
+        const items = [];
+        for (let ms = from ?? 0; ms <= (to ?? 0); ms += DAY_MS) {
+          const [views = 0, visitors = 0, purchases = 0] = this.visits[Math.floor((now - ms) / DAY_MS)] ?? [];
+          items.push({ date: new Date(ms).toISOString().slice(0, 10), views, visitors, purchases });
+        }
+        return route.fulfill({ json: { items } });
       }
       case 'GET inventory':
         return route.fulfill({ json: listPage(this.ledger, query, LEDGER_PAGE) });

@@ -1,7 +1,7 @@
 /** The shop page against a scripted server: its requests, its texts, and lost responses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { named, useBrowser } from './harness.mjs';
+import { named, problem, useBrowser } from './harness.mjs';
 import { moment, now, priceRows, product, ShopServer } from './shop-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
@@ -430,5 +430,54 @@ test('a long history shows only the newest changes and says so', async () => {
   await page.getByText('List of price changes').click();
   await page.getByText('Only the latest 5 changes in this range are shown.').waitFor();
   assert.equal(asked, 5);
+  await close();
+});
+
+test('the product’s page shows the visits of the last seven days, newest first', async () => {
+  const server = new ShopServer();
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  const rows = page.getByTestId('visits').locator('tr:not([aria-hidden])');
+  await page.getByRole('cell', { name: '1,240' }).waitFor();
+  assert.equal(await rows.count(), 7);
+  assert.deepEqual(await rows.first().getByRole('cell').allInnerTexts(), ['Sat 21 Nov', '1,240', '810', '31']);
+  assert.deepEqual(await rows.nth(3).getByRole('cell').allInnerTexts(), ['Wed 18 Nov', '0', '0', '0']);
+  await close();
+});
+
+test('a product without visits says so, and a failure can be tried again', async () => {
+  const server = new ShopServer();
+  server.visits = [];
+  const statistics = 'GET /products/mug-035/statistics';
+  server.answers[statistics] = (route) => route.fulfill(problem(503, 'The database asks for patience'));
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  const alert = page.getByRole('alert').filter({ hasText: 'Could not load the visits' });
+  await alert.waitFor();
+  delete server.answers[statistics];
+  await alert.getByRole('button').click();
+  await page.getByText('No visits in the last 7 days.').waitFor();
+  assert.equal(await alert.count(), 0);
+  await close();
+});
+
+test('the list names the most viewed products of today, without those that do not exist', async () => {
+  const server = new ShopServer();
+  const { page, close } = await open({ at: '/shop/', prepare: (page) => server.install(page) });
+  const top = page.getByTestId('most-viewed').locator('li');
+  await top.first().waitFor();
+  assert.deepEqual(
+    (await top.allInnerTexts()).map((line) => line.replace(/\s+/g, ' ').trim()),
+    ['Enamel mug, 0.35 l 1,240 views', '灯台のランプ 86 views', 'Sea chart of the North Sea, folded 1 view'],
+  );
+  await top.first().getByRole('link').click();
+  await page.getByRole('heading', { level: 1, name: 'Enamel mug, 0.35 l' }).waitFor();
+  await close();
+});
+
+test('without views today, the list has no section for them', async () => {
+  const server = new ShopServer();
+  server.top = [];
+  const { page, close } = await open({ at: '/shop/', prepare: (page) => server.install(page) });
+  await page.getByTestId('products').getByText('Enamel mug').waitFor();
+  assert.equal(await page.getByText('Most viewed today').count(), 0);
   await close();
 });

@@ -63,7 +63,7 @@ test('the layout does not move when the data arrives', async () => {
   });
   const places = () =>
     page.evaluate(() =>
-      ['.gauge', '.history', '.charts', '[data-testid=days]'].map((selector) => {
+      ['.gauge', '.history', '.chart', '[data-testid=periods]'].map((selector) => {
         const box = document.querySelector(selector)?.getBoundingClientRect();
         return [selector, Math.round(box?.top ?? NaN), Math.round(box?.height ?? NaN)];
       }),
@@ -73,7 +73,7 @@ test('the layout does not move when the data arrives', async () => {
   const before = await places();
   release();
   await figures(page);
-  await page.locator('[data-testid=days] tr:not([aria-hidden])').first().waitFor();
+  await page.locator('[data-testid=periods] tr:not([aria-hidden])').first().waitFor();
   assert.deepEqual(await places(), before);
   await close();
 });
@@ -138,7 +138,7 @@ for (const locale of ['en-GB', 'ja-JP']) {
   test(`nothing is wider than a phone of 320 pixels (${locale})`, async () => {
     const { page, close } = await open({ viewport: viewports.phone, locale });
     await figures(page);
-    await page.locator('[data-testid=days] tr:not([aria-hidden])').first().waitFor();
+    await page.locator('[data-testid=periods] tr:not([aria-hidden])').first().waitFor();
     await page.locator('summary').click();
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewports.phone.width);
     await close();

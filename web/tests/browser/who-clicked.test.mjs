@@ -23,8 +23,8 @@ test('with the token, the clicks of today and of one visitor are listed page by 
   const { page, close } = await open();
   const before = await figures(page);
   const name = `operator-test-${Date.now()}`;
-  await page.getByLabel('Your visitor name').fill(name);
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByLabel('Your visitor name', { exact: true }).fill(name);
+  await page.getByRole('button', { name: 'Save: Your visitor name' }).click();
   // One more than a page of the list.
   const clicks = 26;
   for (let i = 0; i < clicks; i++) await page.getByTestId('click').click();

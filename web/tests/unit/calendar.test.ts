@@ -1,7 +1,7 @@
-/** Days, months and ranges. */
+/** Days, weeks, months and ranges. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addMonths, monthsBeside, parseRange } from '../../src/clicks/calendar.ts';
+import { addMonths, daysOfWeek, hourOf, mondayBefore, parseRange, weekOf } from '../../src/clicks/calendar.ts';
 import { addDays, dayCount, dayOf, lastDays } from '../../src/shared/days.ts';
 
 test('a day is the UTC day', () => {
@@ -42,7 +42,31 @@ test('a missing or impossible date is not a range', () => {
   }
 });
 
-test('the months of a range are the last twelve, or more for a longer range', () => {
-  assert.deepEqual(monthsBeside({ from: '2025-10-01', to: '2025-10-07' }), { from: '2024-11', to: '2025-10' });
-  assert.deepEqual(monthsBeside({ from: '2024-09-20', to: '2025-10-07' }), { from: '2024-09', to: '2025-10' });
+test('an hour is the UTC hour', () => {
+  assert.equal(hourOf(Date.parse('2025-10-02T09:59:59.999Z')), '2025-10-02T09');
+  assert.equal(hourOf(Date.parse('2025-10-03T00:30:00+09:00')), '2025-10-02T15');
+});
+
+test('an ISO week begins on Monday and belongs to the year of its Thursday', () => {
+  for (const [day, week] of [
+    ['2025-09-29', '2025-W40'],
+    ['2025-10-05', '2025-W40'],
+    ['2025-10-06', '2025-W41'],
+    ['2024-12-30', '2025-W01'],
+    ['2027-01-03', '2026-W53'],
+    ['2027-01-04', '2027-W01'],
+    ['2023-01-01', '2022-W52'],
+    ['2026-12-31', '2026-W53'],
+  ] as const)
+    assert.equal(weekOf(day), week, day);
+});
+
+test('the days of an ISO week are those whose week it is', () => {
+  assert.deepEqual(daysOfWeek('2025-W40'), { from: '2025-09-29', to: '2025-10-05' });
+  assert.deepEqual(daysOfWeek('2025-W01'), { from: '2024-12-30', to: '2025-01-05' });
+  for (let day = '2019-12-01'; day < '2028-02-01'; day = addDays(day, 1)) {
+    const { from, to } = daysOfWeek(weekOf(day));
+    assert.ok(from <= day && day <= to, day);
+    assert.equal(from, mondayBefore(day));
+  }
 });

@@ -54,7 +54,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a stored click leaves the outbox', async () => {
   const world = new World(() => null);
-  new Outbox(world).add('ann');
+  new Outbox(world).add('ann', 'tide');
   await settle();
   assert.deepEqual(world.stored, ['key-1']);
   assert.deepEqual(world.clicks, []);
@@ -62,7 +62,7 @@ test('a stored click leaves the outbox', async () => {
 
 test('a click without a response is sent again with the same key', async () => {
   const world = new World((attempt) => (attempt < 3 ? noAnswer : null));
-  new Outbox(world).add('ann');
+  new Outbox(world).add('ann', 'tide');
   await settle();
   assert.deepEqual(world.sent, ['key-1', 'key-1', 'key-1']);
   assert.deepEqual(world.stored, ['key-1']);
@@ -71,7 +71,7 @@ test('a click without a response is sent again with the same key', async () => {
 
 test('a click is retried until there is a response, with a capped backoff', async () => {
   const world = new World((attempt) => (attempt <= 40 ? problem(503) : null));
-  new Outbox(world).add('ann');
+  new Outbox(world).add('ann', 'tide');
   for (let i = 0; i < 20; i++) await settle();
   assert.deepEqual(new Set(world.sent), new Set(['key-1']));
   assert.deepEqual(world.stored, ['key-1']);
@@ -82,7 +82,7 @@ test('a click is retried until there is a response, with a capped backoff', asyn
 test('flush ends the pause before the next attempt', async () => {
   const world = new World((attempt) => (attempt === 1 ? noAnswer : null));
   const outbox = new Outbox({ ...world, wait: () => new Promise(() => {}) });
-  outbox.add('ann');
+  outbox.add('ann', 'tide');
   await settle();
   assert.deepEqual(world.stored, []);
   outbox.flush();
@@ -93,7 +93,7 @@ test('flush ends the pause before the next attempt', async () => {
 test('a click that another tab has sent is not sent again', async () => {
   const world = new World(() => noAnswer);
   const outbox = new Outbox({ ...world, wait: () => new Promise(() => {}) });
-  outbox.add('ann');
+  outbox.add('ann', 'tide');
   await settle();
   outbox.settledElsewhere('key-1');
   outbox.flush();
@@ -104,7 +104,7 @@ test('a click that another tab has sent is not sent again', async () => {
 test('a rejected click is not sent again and stays with its reason until it is dismissed', async () => {
   const world = new World(() => problem(400));
   const outbox = new Outbox(world);
-  outbox.add('ann');
+  outbox.add('ann', 'tide');
   await settle();
   assert.equal(world.sent.length, 1);
   assert.equal(world.clicks[0]?.state, 'refused');
@@ -117,8 +117,8 @@ test('offline clicks wait without an attempt', async () => {
   const world = new World(() => null);
   world.online = false;
   const outbox = new Outbox(world);
-  outbox.add('ann');
-  outbox.add('ann');
+  outbox.add('ann', 'tide');
+  outbox.add('ann', 'tide');
   await settle();
   assert.deepEqual(world.sent, []);
   world.online = true;
@@ -131,7 +131,7 @@ test('a click without attempts gets a new key when its key is too old', async ()
   const world = new World(() => null);
   world.online = false;
   const outbox = new Outbox(world);
-  outbox.add('ann');
+  outbox.add('ann', 'tide');
   world.clockMs += KEY_AGE_MAX_MS + 1;
   world.online = true;
   outbox.flush();
@@ -142,19 +142,19 @@ test('a click without attempts gets a new key when its key is too old', async ()
 test('a click with attempts gets a new key only when the server has rejected the old one as too old', async () => {
   const world = new World((attempt) => (attempt === 1 ? noAnswer : null));
   const outbox = new Outbox(world);
-  outbox.add('ann');
+  outbox.add('ann', 'tide');
   world.clockMs += KEY_AGE_MAX_MS + 1;
   await settle();
   assert.deepEqual(world.sent, ['key-1', 'key-1'], 'it is asked, however old it is');
 
   const answers = [noAnswer, problem(400, 'urn:tidemark:problem:idempotency-key-time'), null];
   const late = new World((attempt) => answers[attempt - 1] ?? null);
-  new Outbox(late).add('ann');
+  new Outbox(late).add('ann', 'tide');
   await settle();
   assert.deepEqual([late.sent, late.stored], [['key-1', 'key-1', 'key-2'], ['key-2']]);
 
   const never = new World(() => problem(400, 'urn:tidemark:problem:idempotency-key-time'));
-  new Outbox(never).add('ann');
+  new Outbox(never).add('ann', 'tide');
   await settle();
   assert.deepEqual([never.sent.length, never.clicks[0]?.state], [2, 'refused']);
 });
@@ -170,7 +170,7 @@ test('many clicks are sent, a few in parallel', async () => {
     world.sent.push(click.key);
   };
   const outbox = new Outbox({ ...world, send });
-  for (let i = 0; i < 20; i++) outbox.add('ann');
+  for (let i = 0; i < 20; i++) outbox.add('ann', 'tide');
   for (let i = 0; i < 40; i++) await settle();
   assert.equal(new Set(world.stored).size, 20);
   assert.ok(most > 1 && most <= 4, `${most} at once`);
@@ -180,20 +180,48 @@ test('a full outbox accepts no more clicks', () => {
   const world = new World(() => null);
   world.online = false;
   const outbox = new Outbox(world);
-  for (let i = 0; i < OUTBOX_CLICKS_MAX; i++) assert.equal(outbox.add('ann'), true);
-  assert.equal(outbox.add('ann'), false);
+  for (let i = 0; i < OUTBOX_CLICKS_MAX; i++) assert.equal(outbox.add('ann', 'tide'), true);
+  assert.equal(outbox.add('ann', 'tide'), false);
 });
 
 test('stored clicks of an earlier visit are sent with their keys', async () => {
   const before = new World(() => null);
   before.online = false;
-  new Outbox(before).add('ann');
+  new Outbox(before).add('ann', 'tide');
   const kept = parseUnsentClick(JSON.stringify(before.clicks[0]));
   assert.ok(kept);
   const world = new World(() => null);
   new Outbox(world, [kept]).flush();
   await settle();
   assert.deepEqual(world.stored, ['key-1']);
+});
+
+test('a click keeps its target until it is sent, also in the next visit', async () => {
+  const before = new World(() => null);
+  before.online = false;
+  new Outbox(before).add('ann', '/pricing');
+  const kept = parseUnsentClick(JSON.stringify(before.clicks[0]));
+  assert.ok(kept);
+  const targets: (string | undefined)[] = [];
+  const send = async (click: { target?: string }) => void targets.push(click.target);
+  new Outbox({ ...new World(() => null), send }, [kept]).flush();
+  await settle();
+  assert.deepEqual(targets, ['/pricing']);
+});
+
+test('a stored click of an earlier version, without a target, is still sent', async () => {
+  const before = new World(() => null);
+  before.online = false;
+  new Outbox(before).add('ann', 'tide');
+  const { target: _, ...old } = before.clicks[0]!;
+  const kept = parseUnsentClick(JSON.stringify(old));
+  assert.ok(kept);
+  assert.equal(kept.target, undefined);
+  const world = new World(() => null);
+  new Outbox(world, [kept]).flush();
+  await settle();
+  assert.deepEqual(world.stored, ['key-1']);
+  assert.equal(parseUnsentClick(JSON.stringify({ ...old, target: 7 })), null);
 });
 
 test('a stored text that is not a click is ignored', () => {

@@ -1,0 +1,120 @@
+/** What the history section shows, and its statistics. */
+import type { ApiError } from '../shared/api.ts';
+import { lastDays, type DayRange } from '../shared/days.ts';
+import { getDays, getSeries, getTargets, type Stat, type TargetStat } from './api.ts';
+import { Latest } from './stats.svelte.ts';
+import { isSameView, PRESET_DEFAULT, presetRange, type Unit, type View } from './units.ts';
+
+/** The number of earlier days for the marks of the gauge. */
+const GAUGE_DAYS = 30;
+
+/** The number of targets in the list, the default of the API. */
+export const TARGETS_SHOWN = 10;
+
+/** The periods of a view. */
+export interface Series {
+  readonly view: View;
+  /** Oldest first, without gaps. */
+  readonly stats: readonly Stat[];
+  /** The days for the gauge, oldest first. */
+  readonly gaugeDays: readonly Stat[];
+}
+
+/** The targets of a day. */
+export interface TopTargets {
+  readonly day: string;
+  /** Most clicks first. */
+  readonly items: readonly TargetStat[];
+}
+
+/** The chosen unit, range and target, with their statistics. */
+export class ClickHistory {
+  /** The current UTC day. */
+  #today = $state('');
+  /**
+   * The current preset, which moves on at midnight UTC; `null` for two chosen dates, which stay.
+   */
+  #preset: number | null = PRESET_DEFAULT.day;
+  #view = $state.raw<View>({ unit: 'day', range: { from: '', to: '' }, target: null });
+  /**
+   * The total and the day of the last complete read. While both stay the same, nothing has changed.
+   */
+  #read: string | null = null;
+
+  readonly series = new Latest<Series>();
+  readonly targets = new Latest<TopTargets>();
+  readonly view = $derived(this.#view);
+  readonly today = $derived(this.#today);
+
+  constructor(today: string) {
+    this.#today = today;
+    this.#view = { unit: 'day', range: presetRange('day', PRESET_DEFAULT.day, today), target: null };
+  }
+
+  /** Why the last reads failed; `null` when they did not. */
+  get error(): ApiError | null {
+    return this.series.error ?? this.targets.error;
+  }
+
+  /** Shows a range. `preset` is `null` for two chosen dates. */
+  choose(range: DayRange, preset: number | null): void {
+    this.#preset = preset;
+    this.#show({ ...this.#view, range });
+  }
+
+  /** Shows another unit. Two chosen dates stay, except between hours and the other units. */
+  turnTo(unit: Unit): void {
+    this.#show(this.#inUnit(unit));
+  }
+
+  /** Shows the days of one target; `null` shows all clicks again. */
+  filter(target: string | null): void {
+    this.#show({ ...(target === null ? this.#view : this.#inUnit('day')), target });
+  }
+
+  /** Moves to the current day. */
+  turnDay(today: string): void {
+    if (today === this.#today) return;
+    this.#today = today;
+    if (this.#preset !== null) this.choose(presetRange(this.#view.unit, this.#preset, today), this.#preset);
+  }
+
+  /** Reads everything again if the total or the day has changed, or if the last read failed. */
+  async refresh(total: number): Promise<void> {
+    const read = `${total} ${this.#today}`;
+    if (read === this.#read && this.error === null) return;
+    await Promise.all([this.loadSeries(), this.loadTargets()]);
+    if (this.error === null) this.#read = read;
+  }
+
+  /** Reads the periods of the view. */
+  loadSeries(): Promise<void> {
+    const view = this.#view;
+    const recent: View = { unit: 'day', range: lastDays(this.#today, GAUGE_DAYS), target: null };
+    return this.series.load(async (signal) => {
+      const days = getDays(recent.range, signal);
+      const [gaugeDays, stats] = await Promise.all([days, isSameView(view, recent) ? days : getSeries(view, signal)]);
+      return { view, stats, gaugeDays };
+    });
+  }
+
+  /** Reads the targets of today. */
+  loadTargets(): Promise<void> {
+    const day = this.#today;
+    return this.targets.load(async (signal) => ({ day, items: await getTargets(day, TARGETS_SHOWN, signal) }));
+  }
+
+  #inUnit(unit: Unit): View {
+    const before = this.#view.unit;
+    if (unit === before) return this.#view;
+    if (this.#preset === null && unit !== 'hour' && before !== 'hour') return { ...this.#view, unit };
+    this.#preset = PRESET_DEFAULT[unit];
+    return { ...this.#view, unit, range: presetRange(unit, this.#preset, this.#today) };
+  }
+
+  #show(view: View): void {
+    if (isSameView(view, this.#view)) return;
+    this.#view = view;
+    void this.loadSeries();
+  }
+}
