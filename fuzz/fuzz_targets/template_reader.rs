@@ -1,4 +1,4 @@
-//! The local stack's template reader: for any input it returns either a stack, or problems with
+//! The local stack's template reader: for any input it returns either a template, or problems with
 //! their lines.
 
 #![no_main]
@@ -10,9 +10,9 @@ use tidemark_local::template::read;
 
 fuzz_target!(|yaml: &str| {
     let parameters = BTreeMap::from([("Stage".to_owned(), "fuzz".to_owned())]);
-    let stack = read(yaml, &parameters);
-    assert_eq!(stack, read(yaml, &parameters), "parsing a template is deterministic");
-    let Err(error) = stack else { return };
+    let template = read(yaml, &parameters);
+    assert_eq!(template, read(yaml, &parameters), "parsing a template is deterministic");
+    let Err(error) = template else { return };
     assert!(!error.problems.is_empty());
     assert!(error.problems.is_sorted());
     // The end of the file counts as a line.

@@ -72,7 +72,7 @@ impl Database {
             identity.access_key_id
         );
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
-        for table in local::template::read(&template, &BTreeMap::new())?.tables {
+        for table in local::template::read(&template, &BTreeMap::new())?.stack.tables {
             let request = reqwest::Client::new()
                 .post(&url)
                 .header("content-type", "application/x-amz-json-1.0")
@@ -126,8 +126,8 @@ impl Database {
     /// it on.
     pub async fn records_of(&self, function: &str, table: &str) -> Result<Vec<serde_json::Value>> {
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
-        let functions = local::template::read(&template, &BTreeMap::new())?.functions;
-        let reader = functions.iter().find(|known| known.binary == function);
+        let functions = local::template::read(&template, &BTreeMap::new())?.stack.functions;
+        let reader = functions.iter().find(|known| known.short_name() == function);
         let mapping = reader.and_then(|reader| reader.stream_mappings.first());
         let mapping = mapping.with_context(|| format!("{function} reads no stream"))?;
         let filters = Filters::compile(&mapping.filters)?;

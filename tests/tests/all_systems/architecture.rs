@@ -89,8 +89,8 @@ fn the_domain_knows_no_async_no_aws_and_no_serde() {
 #[test]
 fn each_function_has_events_and_is_in_the_template() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
-    let stack = local::template::read(&template, &BTreeMap::new()).unwrap();
-    let in_template: BTreeSet<_> = stack.functions.iter().map(|function| function.binary.clone()).collect();
+    let stack = local::template::read(&template, &BTreeMap::new()).unwrap().stack;
+    let in_template: BTreeSet<_> = stack.functions.iter().map(|function| function.short_name().to_owned()).collect();
     let events = std::fs::read_dir(repository().join("events")).unwrap();
     let with_events: BTreeSet<_> = events.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(functions(), in_template);

@@ -38,9 +38,15 @@ pub(crate) fn rule(function: &str, event: &str) -> String {
     format!("{}:rule/{function}-{event}", of_region("events"))
 }
 
-/// The domain name of a WebSocket API in API Gateway's form.
+/// The domain name of a function URL in Lambda's form.
 #[must_use]
-pub(crate) fn socket_domain(api: &str) -> String {
+pub(crate) fn function_url_domain(function: &str) -> String {
+    format!("{}.lambda-url.{REGION}.on.aws", function.to_ascii_lowercase())
+}
+
+/// The domain name of an API in API Gateway's form.
+#[must_use]
+pub(crate) fn api_domain(api: &str) -> String {
     format!("{api}.execute-api.{REGION}.amazonaws.com")
 }
 

@@ -5,12 +5,14 @@ use crate::mail;
 use crate::secrets::TokenSource;
 use crate::stack::{Function, Stack};
 use crate::startup::RunningStack;
+use crate::template::{Template, TemplateProblem};
 
 /// The start-up text of a stack.
 #[must_use]
 pub fn text(running: &RunningStack) -> String {
     let addresses = &running.admin.addresses;
-    let mut lines = functions(&running.stack);
+    let mut lines = ignored(&running.ignored);
+    lines.extend(functions(&running.stack));
     lines.push(String::new());
     lines.push(format!("page and API  {}/", addresses.http));
     if let Some(network) = &addresses.network {
@@ -42,11 +44,31 @@ pub fn text(running: &RunningStack) -> String {
     lines.join("\n")
 }
 
+/// The answer of `--check` for a template that would run.
+#[must_use]
+pub fn checked(template: &Template) -> String {
+    let count = template.stack.functions.len();
+    let mut lines = ignored(&template.ignored);
+    lines.push(format!(
+        "The template runs on this machine, with {count} function{}.",
+        if count == 1 { "" } else { "s" }
+    ));
+    lines.join("\n")
+}
+
+/// One line for each part that has no effect here.
+fn ignored(parts: &[TemplateProblem]) -> Vec<String> {
+    let lines = parts.iter().map(|part| format!("  {part}"));
+    let title = (!parts.is_empty()).then(|| "Parts of the template without effect on this machine:".to_owned());
+    title.into_iter().chain(lines).collect()
+}
+
 fn functions(stack: &Stack) -> Vec<String> {
     let mut lines = Vec::new();
     for function in &stack.functions {
-        let Function { binary, memory_size_mib, timeout, .. } = function;
-        lines.push(format!("{binary}  ({memory_size_mib} MB, {} s)", timeout.as_secs()));
+        let Function { memory_size_mib, timeout, .. } = function;
+        let name = function.short_name();
+        lines.push(format!("{name}  ({memory_size_mib} MB, {} s)", timeout.as_secs()));
         lines.extend(function.routes.iter().map(|route| format!("  {}", route.route_key)));
         let sockets = stack.web_socket_api.iter().flat_map(|api| &api.routes);
         let sockets = sockets.filter(|route| route.function == function.logical_id);
@@ -72,6 +94,7 @@ fn suffix(enabled: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::time::Duration;
 
     use super::*;
@@ -82,7 +105,9 @@ mod tests {
         let function = Function {
             logical_id: "F".to_owned(),
             name: "f".to_owned(),
-            binary: "stats-reader".to_owned(),
+            code_uri: PathBuf::new(),
+            handler: "bootstrap".to_owned(),
+            binary: Some("stats-reader".to_owned()),
             environment: std::collections::BTreeMap::new(),
             memory_size_mib: 256,
             timeout: Duration::from_secs(10),

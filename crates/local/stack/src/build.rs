@@ -1,13 +1,17 @@
-//! Builds the functions' binaries, all in one call of cargo, in the profile of the stack's own
-//! binary.
+//! Finds the functions' binaries, and builds them: one call of cargo for each workspace.
+//!
+//! A template names a binary in `Metadata.BuildProperties.Binary`, or leaves it to the builder. Then
+//! the binary is inferred from the crate at `CodeUri`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde::Deserialize;
 use tokio::process::Command;
+
+use crate::stack::Function;
 
 /// Why the build gave no binaries.
 #[derive(Debug, thiserror::Error)]
@@ -18,9 +22,69 @@ pub enum BuildError {
     /// A function does not compile; cargo printed the reason to standard error.
     #[error("the functions do not build: see cargo's messages above")]
     Failed,
-    /// Cargo built no binary of this name.
-    #[error("cargo built no binary `{0}`, which the template names in Metadata.BuildProperties.Binary")]
-    Missing(String),
+    /// There is no crate at a function's `CodeUri`, or its manifest is invalid.
+    #[error("{function}: cargo finds no crate at {}: {message}", .path.display())]
+    NoCrate {
+        /// The function.
+        function: String,
+        /// The folder of `CodeUri`.
+        path: PathBuf,
+        /// Cargo's message.
+        message: String,
+    },
+    /// The crate has no binary of the name in the template.
+    #[error(
+        "{function}: there is no binary `{binary}`, which Metadata.BuildProperties.Binary names; there are: {found}"
+    )]
+    Missing {
+        /// The function.
+        function: String,
+        /// The name in the template.
+        binary: String,
+        /// The binaries of the workspace.
+        found: String,
+    },
+    /// Several binaries may be the function's.
+    #[error("{function}: name its binary in Metadata.BuildProperties.Binary, one of: {found}")]
+    Ambiguous {
+        /// The function.
+        function: String,
+        /// The binaries of the workspace.
+        found: String,
+    },
+}
+
+/// A binary of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Binary {
+    /// The root of its workspace.
+    workspace: PathBuf,
+    /// The folder of its package.
+    package_folder: PathBuf,
+    package: String,
+    name: String,
+}
+
+/// The output of `cargo metadata`.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_root: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    default_run: Option<String>,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    #[serde(default)]
+    kind: Vec<String>,
 }
 
 /// A line of `cargo build --message-format=json`.
@@ -28,45 +92,134 @@ pub enum BuildError {
 struct Message {
     reason: String,
     executable: Option<PathBuf>,
+    manifest_path: Option<PathBuf>,
     target: Option<Target>,
 }
 
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-}
-
-/// Builds these binaries of the workspace at `workspace`, and returns the path of each.
+/// The binary of each function, by logical id. `folder` is the template's.
 ///
 /// # Errors
 /// [`BuildError`].
-pub async fn build(
-    workspace: &Path,
-    profile: &str,
-    binaries: &[&str],
-) -> Result<BTreeMap<String, PathBuf>, BuildError> {
-    if binaries.is_empty() {
-        return Ok(BTreeMap::new());
+pub async fn find(folder: &Path, functions: &[Function]) -> Result<BTreeMap<String, Binary>, BuildError> {
+    let mut found = BTreeMap::new();
+    let mut read: BTreeMap<PathBuf, Metadata> = BTreeMap::new();
+    for function in functions {
+        let path = folder.join(&function.code_uri);
+        // `CodeUri` may be the output folder of an earlier build, such as `target/lambda/name`.
+        let source = path.ancestors().find(|path| path.join("Cargo.toml").is_file()).unwrap_or(folder).to_owned();
+        if !read.contains_key(&source) {
+            read.insert(source.clone(), metadata(&source, function).await?);
+        }
+        found.insert(function.logical_id.clone(), choose(function, &path, &source, &read[&source])?);
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    Ok(found)
+}
+
+async fn metadata(folder: &Path, function: &Function) -> Result<Metadata, BuildError> {
+    let output = cargo(folder).args(["metadata", "--no-deps", "--format-version=1"]).stderr(Stdio::piped()).output();
+    let output = output.await.map_err(BuildError::Cargo)?;
+    let failed = |message: String| BuildError::NoCrate {
+        function: function.short_name().to_owned(),
+        path: folder.to_owned(),
+        message,
+    };
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+}
+
+/// The binary that a function's template means: the one it names, else the only one of its crate,
+/// else one with the name of the handler, the folder, the function or its logical id.
+fn choose(function: &Function, path: &Path, source: &Path, metadata: &Metadata) -> Result<Binary, BuildError> {
+    let is_there = |package: &&Package| package.manifest_path.parent() == Some(source);
+    let own: Vec<&Package> = metadata.packages.iter().filter(is_there).collect();
+    let packages = if own.is_empty() || function.binary.is_some() { metadata.packages.iter().collect() } else { own };
+    let binaries: Vec<(&Package, &str)> = packages
+        .iter()
+        .flat_map(|package| {
+            let binaries = package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "bin"));
+            binaries.map(move |target| (*package, target.name.as_str()))
+        })
+        .collect();
+    let names = || {
+        let names: Vec<&str> = binaries.iter().map(|(_, name)| *name).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let named = |wanted: &str| binaries.iter().find(|(_, name)| squeezed(name) == squeezed(wanted)).copied();
+    let short_name = function.short_name().to_owned();
+    let chosen = match &function.binary {
+        Some(wanted) => {
+            let exact = binaries.iter().find(|(_, name)| name == wanted).copied();
+            exact.ok_or_else(|| BuildError::Missing { function: short_name, binary: wanted.clone(), found: names() })?
+        }
+        None => {
+            let folder = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            let id = function.logical_id.as_str();
+            let stem = ["LambdaFunction", "Function", "Lambda"].iter().find_map(|suffix| id.strip_suffix(suffix));
+            let only = || if let [only] = binaries[..] { Some(only) } else { None };
+            let default_run = || {
+                let names = packages.iter().filter_map(|package| package.default_run.as_deref());
+                names.filter_map(named).next()
+            };
+            let by_name = || {
+                [function.handler.as_str(), folder, &function.name, id, stem.unwrap_or(id)].into_iter().find_map(named)
+            };
+            let part =
+                || binaries.iter().find(|(_, name)| squeezed(name).contains(&squeezed(stem.unwrap_or(id)))).copied();
+            let chosen = only().or_else(by_name).or_else(part).or_else(default_run);
+            chosen.ok_or_else(|| BuildError::Ambiguous { function: short_name, found: names() })?
+        }
+    };
+    let (package, name) = chosen;
+    Ok(Binary {
+        workspace: metadata.workspace_root.clone(),
+        package_folder: package.manifest_path.parent().unwrap_or(source).to_owned(),
+        package: package.name.clone(),
+        name: name.to_owned(),
+    })
+}
+
+/// A name without case and separators: `PutProduct` and `put-product` are one.
+fn squeezed(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|character| character.to_ascii_lowercase()).collect()
+}
+
+/// Builds the binaries, and returns the path of each.
+///
+/// # Errors
+/// [`BuildError`].
+pub async fn build(profile: &str, binaries: &BTreeSet<Binary>) -> Result<BTreeMap<Binary, PathBuf>, BuildError> {
+    let mut built = BTreeMap::new();
+    let workspaces: BTreeSet<&PathBuf> = binaries.iter().map(|binary| &binary.workspace).collect();
+    for workspace in workspaces {
+        let mut command = cargo(workspace);
+        command.args(["build", "--message-format=json-render-diagnostics", "--profile", profile]);
+        for binary in binaries.iter().filter(|binary| binary.workspace == *workspace) {
+            command.args(["--package", &binary.package, "--bin", &binary.name]);
+        }
+        // Cargo's progress and compiler messages go to the terminal.
+        let output = command.output().await.map_err(BuildError::Cargo)?;
+        if !output.status.success() {
+            return Err(BuildError::Failed);
+        }
+        let executables = executables(&output.stdout);
+        for binary in binaries.iter().filter(|binary| binary.workspace == *workspace) {
+            let path = executables.get(&(binary.package_folder.join("Cargo.toml"), binary.name.clone()));
+            built.insert(binary.clone(), path.ok_or(BuildError::Failed)?.clone());
+        }
+    }
+    Ok(built)
+}
+
+/// Cargo in a folder, without the variables of an outer cargo.
+fn cargo(folder: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_outer_cargo(name)) {
         command.env_remove(name);
     }
-    command.current_dir(workspace).args(["build", "--message-format=json-render-diagnostics", "--profile", profile]);
-    command.args(binaries.iter().flat_map(|binary| ["--bin", binary]));
-    // Cargo's progress and compiler messages go to the terminal.
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
-    let child = command.spawn().map_err(BuildError::Cargo)?;
-    let output = child.wait_with_output().await.map_err(BuildError::Cargo)?;
-    if !output.status.success() {
-        return Err(BuildError::Failed);
-    }
-    let built = executables(&output.stdout);
-    match binaries.iter().find(|binary| !built.contains_key(**binary)) {
-        Some(missing) => Err(BuildError::Missing((*missing).to_owned())),
-        None => Ok(built),
-    }
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
+    command
 }
 
 /// Whether `cargo run` sets this variable for its program. Build scripts may depend on such a
@@ -79,12 +232,13 @@ fn is_of_outer_cargo(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| others.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix)))
 }
 
-fn executables(messages: &[u8]) -> BTreeMap<String, PathBuf> {
+/// The executables in cargo's messages, by manifest and name.
+fn executables(messages: &[u8]) -> BTreeMap<(PathBuf, String), PathBuf> {
     let lines = messages.split(|byte| *byte == b'\n');
     let artifacts = lines.filter_map(|line| serde_json::from_slice::<Message>(line).ok());
     artifacts
         .filter(|message| message.reason == "compiler-artifact")
-        .filter_map(|message| Some((message.target?.name, message.executable?)))
+        .filter_map(|message| Some(((message.manifest_path?, message.target?.name), message.executable?)))
         .collect()
 }
 
@@ -94,11 +248,45 @@ mod tests {
 
     #[test]
     fn executables_are_found_among_cargos_messages() {
-        let messages = br#"{"reason":"compiler-artifact","target":{"name":"serde"},"executable":null}
-{"reason":"compiler-artifact","target":{"name":"click-writer"},"executable":"/t/debug/click-writer"}
+        let messages = br#"{"reason":"compiler-artifact","manifest_path":"/s/Cargo.toml","target":{"name":"serde"},"executable":null}
+{"reason":"compiler-artifact","manifest_path":"/w/Cargo.toml","target":{"name":"click-writer"},"executable":"/t/debug/click-writer"}
 {"reason":"build-finished","success":true}
 not json"#;
-        let expected = BTreeMap::from([("click-writer".to_owned(), PathBuf::from("/t/debug/click-writer"))]);
-        assert_eq!(executables(messages), expected);
+        let key = (PathBuf::from("/w/Cargo.toml"), "click-writer".to_owned());
+        assert_eq!(executables(messages), BTreeMap::from([(key, PathBuf::from("/t/debug/click-writer"))]));
+    }
+
+    fn workspace(packages: &[(&str, &[&str])]) -> Metadata {
+        let target = |name: &&str| Target { name: (*name).to_owned(), kind: vec!["bin".to_owned()] };
+        let package = |(folder, binaries): &(&str, &[&str])| Package {
+            name: folder.trim_matches('/').to_owned(),
+            manifest_path: Path::new("/w").join(folder).join("Cargo.toml"),
+            default_run: None,
+            targets: binaries.iter().map(target).collect(),
+        };
+        Metadata { packages: packages.iter().map(package).collect(), workspace_root: PathBuf::from("/w") }
+    }
+
+    fn chosen(metadata: &Metadata, id: &str, code_uri: &str, source: &str) -> Result<String, String> {
+        let template = format!(
+            "Resources: {{ {id}: {{ Type: AWS::Serverless::Function, Properties: {{ Runtime: provided.al2023, CodeUri: {code_uri} }} }} }}"
+        );
+        let stack = crate::template::read(&template, &BTreeMap::new()).expect("a template").stack;
+        let path = Path::new("/w").join(code_uri);
+        let binary = choose(&stack.functions[0], &path, Path::new(source), metadata);
+        binary.map(|binary| binary.name).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_binary_is_inferred_from_its_crate_its_folder_or_the_functions_name() {
+        let one = workspace(&[("hello", &["hello"])]);
+        assert_eq!(chosen(&one, "Any", "hello", "/w/hello"), Ok("hello".to_owned()));
+        let several = workspace(&[("", &["put-product", "get-product", "get-products"])]);
+        assert_eq!(chosen(&several, "GetProductFunction", ".", "/w"), Ok("get-product".to_owned()));
+        assert_eq!(chosen(&several, "X", "target/lambda/put-product/", "/w"), Ok("put-product".to_owned()));
+        let refused = chosen(&several, "Any", ".", "/w").expect_err("ambiguous");
+        assert!(refused.contains("one of: put-product, get-product, get-products"), "{refused}");
+        let members = workspace(&[("a", &["bootstrap"]), ("b", &["bootstrap"])]);
+        assert_eq!(chosen(&members, "Any", "b", "/w/b"), Ok("bootstrap".to_owned()));
     }
 }

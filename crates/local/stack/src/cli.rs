@@ -7,8 +7,7 @@ use clap::Parser;
 
 use crate::websocket_api::ConnectionLimits;
 
-/// Runs template.yaml on this machine, without Docker or AWS: tables, functions, HTTP and WebSocket
-/// API, stream mappings and schedules.
+/// Runs a SAM template on this machine, without Docker or AWS.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "tidemark-local", version)]
 pub struct Options {
@@ -56,6 +55,15 @@ pub struct Options {
     /// The template to run.
     #[arg(long, env = "TIDEMARK_TEMPLATE", default_value = "template.yaml")]
     pub template: PathBuf,
+
+    /// Only read the template: exit with 0 if it would run, and list the parts that have no effect
+    /// here; exit with 1 and list the refusals otherwise.
+    #[arg(long)]
+    pub check: bool,
+
+    /// Refuse a template with a part that has no effect here.
+    #[arg(long, env = "TIDEMARK_STRICT", value_parser = clap::builder::FalseyValueParser::new())]
+    pub strict: bool,
 
     /// A parameter of the template, NAME=VALUE.
     #[arg(long = "parameter", value_name = "NAME=VALUE", value_parser = name_and_value)]

@@ -43,10 +43,10 @@ impl Identity {
 
     /// The identity of a function.
     #[must_use]
-    pub fn of_function(&self, binary: &str) -> Self {
+    pub fn of_function(&self, name: &str) -> Self {
         let mut identity = self.clone();
         if self.by_function {
-            binary.clone_into(&mut identity.access_key_id);
+            name.clone_into(&mut identity.access_key_id);
         }
         identity
     }

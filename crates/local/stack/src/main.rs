@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Parser;
 use tidemark_local::banner;
 use tidemark_local::cli::Options;
-use tidemark_local::startup::RunningStack;
+use tidemark_local::startup::{RunningStack, read_template};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -35,6 +35,10 @@ async fn run() -> anyhow::Result<()> {
         .compact()
         .init();
     let options = Options::parse();
+    if options.check {
+        println!("{}", banner::checked(&read_template(&options)?));
+        return Ok(());
+    }
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
 

@@ -5,6 +5,7 @@
 //! against the limits of their AWS services.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// All parts of a template that this machine runs.
@@ -66,8 +67,12 @@ pub struct Function {
     pub logical_id: String,
     /// `FunctionName`, resolved.
     pub name: String,
-    /// The binary's name: `Metadata.BuildProperties.Binary`.
-    pub binary: String,
+    /// `CodeUri`: the folder of its crate or workspace, relative to the template.
+    pub code_uri: PathBuf,
+    /// `Handler`; for some builders it is the binary's name.
+    pub handler: String,
+    /// `Metadata.BuildProperties.Binary`; `None`: inferred from the packages in the folder.
+    pub binary: Option<String>,
     /// `Environment.Variables`, resolved (strings, as Lambda passes them).
     pub environment: BTreeMap<String, String>,
     /// `MemorySize`, MiB.
@@ -84,6 +89,14 @@ pub struct Function {
     pub stream_mappings: Vec<StreamMapping>,
     /// `Schedule` and `ScheduleV2` events.
     pub schedules: Vec<Schedule>,
+}
+
+impl Function {
+    /// The name for people: the binary's if the template has it, else the logical id.
+    #[must_use]
+    pub fn short_name(&self) -> &str {
+        self.binary.as_deref().unwrap_or(&self.logical_id)
+    }
 }
 
 /// One route of an HTTP API; its function contains it.

@@ -36,7 +36,7 @@ use crate::secrets::{self, Secrets};
 use crate::stack::{Stack, StreamMapping};
 use crate::start_error::StartError;
 use crate::tables;
-use crate::template;
+use crate::template::{self, Template, TemplateProblem};
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::{self, WebSocketServer};
 
@@ -51,6 +51,8 @@ const METER_INTERVAL: Duration = Duration::from_secs(1);
 pub struct RunningStack {
     /// The template's content.
     pub stack: Stack,
+    /// The parts of the template that have no effect here.
+    pub ignored: Vec<TemplateProblem>,
     /// The state of the admin routes.
     pub admin: Arc<AdminState>,
     /// The stack's secrets.
@@ -70,7 +72,7 @@ impl RunningStack {
     /// # Errors
     /// [`StartError`], with a way to fix it. Parts that were already started end with the process.
     pub async fn start(options: &Options) -> Result<Self, StartError> {
-        let stack = read_template(options)?;
+        let Template { stack, ignored } = read_template(options)?;
         let folder =
             options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let (data, lock) = open_data(options)?;
@@ -98,7 +100,8 @@ impl RunningStack {
             identity: identity.clone(),
         };
         let faults = Arc::new(Faults::default());
-        let binary = |function: &crate::stack::Function| binaries.get(&function.binary).cloned().unwrap_or_default();
+        let binary =
+            |function: &crate::stack::Function| binaries.get(&function.logical_id).cloned().unwrap_or_default();
         let metrics = Arc::new(Metrics::default());
         let functions = Functions::new(&stack.functions, binary, endpoints, &faults, &metrics);
         let secrets = Arc::new(Secrets::open(&stack.secrets, data, &tokens(options))?);
@@ -149,7 +152,7 @@ impl RunningStack {
         let schedules = Schedules::start(&functions)?;
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
-        Ok(Self { stack, admin, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
+        Ok(Self { stack, ignored, admin, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
     }
 
     /// Closes connections, finishes requests, stops every started part, and waits for them.
@@ -178,15 +181,23 @@ impl RunningStack {
     }
 }
 
-fn read_template(options: &Options) -> Result<Stack, StartError> {
+/// Reads the template of `--template`. With `--strict`, ignored parts are errors.
+///
+/// # Errors
+/// [`StartError::Template`] and [`StartError::InvalidTemplate`].
+pub fn read_template(options: &Options) -> Result<Template, StartError> {
     let path = options.template.clone();
-    match std::fs::read_to_string(&path) {
-        Ok(yaml) => {
-            let parameters = options.parameters.iter().cloned().collect();
-            template::read(&yaml, &parameters).map_err(|source| StartError::InvalidTemplate { path, source })
-        }
-        Err(source) => Err(StartError::Template { path, source }),
-    }
+    let yaml = match std::fs::read_to_string(&path) {
+        Ok(yaml) => yaml,
+        Err(source) => return Err(StartError::Template { path, source }),
+    };
+    let parameters = options.parameters.iter().cloned().collect();
+    let read = template::read(&yaml, &parameters);
+    let read = read.and_then(|template| match options.strict {
+        true => template.strict().map(|stack| Template { stack, ignored: Vec::new() }),
+        false => Ok(template),
+    });
+    read.map_err(|source| StartError::InvalidTemplate { path, source })
 }
 
 /// The data folder, locked for as long as the returned file is open; none with `--in-memory`.
@@ -243,17 +254,17 @@ async fn start_dynamodb(
     Ok((Some(engine), url, Identity::local()))
 }
 
+/// The path of each function's binary, by logical id.
 async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTreeMap<String, PathBuf>, StartError> {
     if !options.no_build {
-        let mut binaries: Vec<&str> = stack.functions.iter().map(|function| function.binary.as_str()).collect();
-        binaries.sort_unstable();
-        binaries.dedup();
-        return Ok(build::build(folder, &options.profile, &binaries).await?);
+        let found = build::find(folder, &stack.functions).await?;
+        let built = build::build(&options.profile, &found.values().cloned().collect()).await?;
+        return Ok(found.into_iter().map(|(id, binary)| (id, built[&binary].clone())).collect());
     }
     let own = || std::env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
     let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
     let folder = folder.canonicalize().unwrap_or(folder);
-    Ok(stack.functions.iter().map(|function| (function.binary.clone(), binary_in(&folder, function))).collect())
+    Ok(stack.functions.iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function))).collect())
 }
 
 /// Records the tables' consumption at each interval.
@@ -321,10 +332,10 @@ fn start_mappings(
     let mut mappings = Vec::new();
     for pool in admin.functions.all() {
         // A mapping reads with the role of its function.
-        let identity = identity.of_function(&pool.function().binary);
+        let identity = identity.of_function(&pool.function().name);
         for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
             let StreamMapping { table, event_id, .. } = mapping;
-            let name = || format!("mapping {event_id} of {}", pool.function().binary);
+            let name = || format!("mapping {event_id} of {}", pool.function().short_name());
             let Some(stream_arn) = streams.get(table).cloned() else {
                 return Err(StartError::NoStream { mapping: name(), table: table.clone() });
             };

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use tidemark_local::build::build;
+use tidemark_local::{build, template};
 
 /// A build script that depends on the package variables of cargo, as in some crates, and records
 /// each run.
@@ -46,7 +47,10 @@ async fn a_build_from_a_shell_is_not_repeated() {
     assert!(shell.args(["build", "--quiet", "--offline"]).current_dir(package).status().unwrap().success());
     assert_eq!(runs(package), 1);
     assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "cargo runs this test");
-    let built = build(package, "dev", &["f"]).await.unwrap();
-    assert!(built["f"].is_file(), "{built:?}");
+    let template = "Resources: { F: { Type: AWS::Serverless::Function, Properties: { Runtime: provided.al2023 } } }";
+    let stack = template::read(template, &BTreeMap::new()).unwrap().stack;
+    let found = build::find(package, &stack.functions).await.unwrap();
+    let built = build::build("dev", &found.values().cloned().collect()).await.unwrap();
+    assert!(built[&found["F"]].is_file(), "{built:?}");
     assert_eq!(runs(package), 1, "nothing has changed");
 }

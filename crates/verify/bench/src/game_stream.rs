@@ -24,7 +24,7 @@ impl Stream {
         let described = stack::client(engine).describe_table().table_name(table).send().await?.table;
         let arn = described.and_then(|table| table.latest_stream_arn).context("the table has no stream")?;
         let functions = stack::declared()?.functions;
-        let archiver = functions.iter().find(|function| function.binary == "game-archiver");
+        let archiver = functions.iter().find(|function| function.short_name() == "game-archiver");
         let mapping = archiver.and_then(|archiver| archiver.stream_mappings.first());
         let filters = Filters::compile(&mapping.context("the archiver reads no stream")?.filters)?;
         let client = local::dynamodb::streams_client(&engine.url(), &Identity::local());

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What the template declares.
 pub(crate) fn declared() -> Result<local::stack::Stack> {
     let template = std::fs::read_to_string(repository().join("template.yaml"))?;
-    Ok(local::template::read(&template, &std::collections::BTreeMap::new())?)
+    Ok(local::template::read(&template, &std::collections::BTreeMap::new())?.stack)
 }
 
 /// A table as the template declares it, by its logical id.

@@ -128,7 +128,7 @@ impl Mapping {
         if mapping.parallelization_factor > 1 {
             return Err(MappingError::Parallelization(mapping.parallelization_factor));
         }
-        check_role(&pool.function().binary, &source)?;
+        check_role(&pool.function().name, &source)?;
         let name = format!("{}-{}", pool.function().logical_id, mapping.event_id);
         let progress = Arc::new(Progress::default());
         let context = Arc::new(MappingContext {

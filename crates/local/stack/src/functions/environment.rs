@@ -72,7 +72,7 @@ pub fn variables(
     }
     variables.extend(function.environment.clone());
     let task_root = task_root.to_string_lossy().into_owned();
-    let identity = endpoints.identity.of_function(&function.binary);
+    let identity = endpoints.identity.of_function(&function.name);
     let own = [
         ("AWS_LAMBDA_FUNCTION_NAME", function.name.clone()),
         ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST".to_owned()),

@@ -277,7 +277,7 @@ async fn forward(
     metrics: Arc<Metrics>,
     last_lines: Arc<Mutex<VecDeque<String>>>,
 ) {
-    let binary = &function.binary;
+    let binary = function.short_name();
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LOG_LINE_BYTES_MAX);
     let mut lines = FramedRead::new(stream, codec);
     let mut cut = false;

@@ -83,7 +83,9 @@ impl Functions {
     /// The first function that does not start, with its output.
     pub async fn warm(&self) -> Result<(), FunctionStartError> {
         let warm = |pool: Arc<Pool>| async move {
-            pool.warm().await.map_err(|source| FunctionStartError { function: pool.function().binary.clone(), source })
+            pool.warm()
+                .await
+                .map_err(|source| FunctionStartError { function: pool.function().short_name().to_owned(), source })
         };
         futures::future::try_join_all(self.pools.iter().map(Arc::clone).map(warm)).await?;
         Ok(())
@@ -129,7 +131,9 @@ impl Functions {
                 }
                 match retry_delay {
                     Some(delay) => tokio::time::sleep(*delay).await,
-                    None => tracing::error!("{}: an event was dropped after its last retry", pool.function().binary),
+                    None => {
+                        tracing::error!("{}: an event was dropped after its last retry", pool.function().short_name())
+                    }
                 }
             }
         };
@@ -148,7 +152,7 @@ impl Functions {
 /// The path of a function's binary in a folder.
 #[must_use]
 pub fn binary_in(folder: &Path, function: &Function) -> PathBuf {
-    folder.join(&function.binary)
+    folder.join(function.short_name())
 }
 
 async fn reap(pools: Vec<Arc<Pool>>) {

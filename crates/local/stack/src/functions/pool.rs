@@ -126,7 +126,7 @@ impl Pool {
     /// The names of the binary and of the function; the Invoke API accepts both.
     #[must_use]
     pub fn names(&self) -> [&str; 2] {
-        [&self.function.binary, &self.function.name]
+        [self.function.short_name(), &self.function.name]
     }
 
     /// The number of invocations so far, and the number of failed ones.
@@ -212,7 +212,7 @@ impl Pool {
             self.errors.fetch_add(1, Ordering::Relaxed);
             self.note("Errors", 1.0);
             let body = String::from_utf8_lossy(&error.body);
-            tracing::warn!("{} | {:?}: {body}", self.function.binary, error.kind);
+            tracing::warn!("{} | {:?}: {body}", self.function.short_name(), error.kind);
         }
         drop(permit);
         Invocation { request_id, outcome }
@@ -304,12 +304,13 @@ impl Pool {
         if let Some(init) = init {
             self.note("InitDuration", init.as_secs_f64() * 1e3);
         }
-        let Function { binary, memory_size_mib, .. } = &self.function;
+        let name = self.function.short_name();
+        let memory_size_mib = self.function.memory_size_mib;
         let billed_ms = (duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
         let used = memory_used_max_mib.map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
         let init = init.map_or_else(String::new, |init| format!("  Init Duration: {:.2} ms", init.as_secs_f64() * 1e3));
         tracing::info!(
-            "{binary} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
+            "{name} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
             duration.as_secs_f64() * 1e3,
         );
     }

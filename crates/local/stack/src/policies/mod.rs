@@ -1,6 +1,6 @@
 //! Enforces the functions' IAM roles from the template, and records the use of their grants.
 //!
-//! A function calls services with its binary's name as access key. A call that its role does not
+//! A function calls services with its own name as access key. A call that its role does not
 //! allow is refused with AWS's message. A caller with another key, such as an `aws` command line,
 //! may do everything. The action, the resource and the conditions of `Allow` statements are
 //! evaluated. A grant counts as needed if the call would have been refused without it.
@@ -50,8 +50,8 @@ pub struct Policies {
 #[derive(Debug)]
 struct Held {
     role: Role,
-    /// The function's own name, used as the name of the role's session.
-    session: String,
+    /// The function's name for people.
+    function: String,
     usage: Mutex<PolicyUsage>,
 }
 
@@ -62,7 +62,7 @@ impl Policies {
         let held = stack.functions.iter().filter_map(|function| {
             let role = stack.roles.iter().find(|role| Some(&role.arn) == function.role.as_ref())?.clone();
             let usage = Mutex::new(PolicyUsage::of(&role));
-            Some((function.binary.clone(), Held { role, session: function.name.clone(), usage }))
+            Some((function.name.clone(), Held { role, function: function.short_name().to_owned(), usage }))
         });
         Self { functions: held.collect() }
     }
@@ -98,7 +98,7 @@ impl Policies {
             _ => format!("no statement of {} has the action", held.role.logical_id),
         };
         tracing::warn!("{caller} lacks the permission {action} on {resource} {context:?}: {why}");
-        let session = format!("{}:assumed-role/{}/{}", arn::of_account("sts"), held.role.name, held.session);
+        let session = format!("{}:assumed-role/{}/{}", arn::of_account("sts"), held.role.name, caller);
         Err(format!(
             "User: {session} is not authorized to perform: {action} on resource: {resource} because no identity-based policy allows \
              the {action} action"
@@ -119,10 +119,9 @@ impl Policies {
     /// The grants that each function has used, and the calls that were refused.
     #[must_use]
     pub fn usage(&self) -> Vec<FunctionPolicyUsage> {
-        let usage = |(function, held): (&String, &Held)| {
-            held.usage.lock().unwrap_or_else(PoisonError::into_inner).report(function, &held.role)
-        };
-        self.functions.iter().map(usage).collect()
+        let usage =
+            |held: &Held| held.usage.lock().unwrap_or_else(PoisonError::into_inner).report(&held.function, &held.role);
+        self.functions.values().map(usage).collect()
     }
 }
 
@@ -161,7 +160,7 @@ Resources:
 ";
 
     fn policies() -> Policies {
-        Policies::new(&crate::template::read(TEMPLATE, &BTreeMap::new()).unwrap())
+        Policies::new(&crate::template::read(TEMPLATE, &BTreeMap::new()).unwrap().stack)
     }
 
     fn request(action: &str, resource: &str) -> Request {
@@ -171,7 +170,7 @@ Resources:
     #[test]
     fn a_call_that_no_statement_allows_is_refused_with_the_message_of_aws_and_recorded() {
         let policies = policies();
-        let refused = policies.allow("worker", &request("dynamodb:PutItem", "arn:c")).unwrap_err();
+        let refused = policies.allow("the-worker", &request("dynamodb:PutItem", "arn:c")).unwrap_err();
         assert_eq!(
             refused,
             "User: arn:aws:sts::000000000000:assumed-role/tidemark-local-Role/the-worker is not authorized to perform: dynamodb:PutItem on \
@@ -189,7 +188,7 @@ Resources:
         for (action, resource) in
             [("dynamodb:GetItem", "arn:a"), ("dynamodb:GetItem", "arn:b"), ("dynamodb:PutItem", "arn:b")]
         {
-            policies.allow("worker", &request(action, resource)).unwrap();
+            policies.allow("the-worker", &request(action, resource)).unwrap();
         }
         let statements = policies.usage().remove(0).statements;
         let counts = |counts: &[(&str, u64)]| counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();

@@ -1,6 +1,7 @@
 //! `AWS::Serverless::Function`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::properties::Properties;
@@ -23,16 +24,18 @@ const RESERVED_VARIABLES: [&str; 5] =
 const RESERVED_PREFIX: &str = "AWS_LAMBDA_";
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 19] = [
+const CLOUD_ONLY: [&str; 21] = [
     "Architectures",
+    "AutoPublishAliasAllProperties",
+    "AutoPublishCodeSha256",
     "AssumeRolePolicyDocument",
     "AutoPublishAlias",
-    "CodeUri",
     "DeploymentPreference",
     "Description",
     "EphemeralStorage",
-    "Handler",
     "KmsKeyArn",
+    "CodeSigningConfigArn",
+    "PackageType",
     "LoggingConfig",
     "PermissionsBoundary",
     "Policies",
@@ -49,18 +52,20 @@ const CLOUD_ONLY: [&str; 19] = [
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Function> {
     properties.raw("FunctionName");
     let runtime = properties.text("Runtime").unwrap_or_default();
-    if !runtime.starts_with("provided.") {
+    // `sam` converts the runtime of a crate without one, so only other runtimes are refused.
+    if !(runtime.starts_with("provided") || runtime == "rust") {
         let place = properties.raw("Runtime").unwrap_or(resource);
         properties
             .resolver
             .problems
             .at(place, "only binaries can run on this machine: Runtime must be provided.al2023");
     }
-    let binary = binary(resource, properties);
     let mut function = Function {
         logical_id: id.to_owned(),
         name: resources::name(properties.resolver, id, resources::FUNCTION, resource).unwrap_or_default(),
-        binary: binary.unwrap_or_default(),
+        code_uri: properties.text("CodeUri").map_or_else(|| PathBuf::from("."), PathBuf::from),
+        handler: properties.text("Handler").unwrap_or_default(),
+        binary: binary(resource, properties),
         environment: environment(properties),
         memory_size_mib: properties
             .count("MemorySize", i64::from(MEMORY_MIB_DEFAULT)..=MEMORY_MIB_MAX)
@@ -81,16 +86,9 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     Some(function)
 }
 
-/// The binary that `cargo lambda` builds, named in the metadata that `sam build` also reads.
+/// The binary's name, in the metadata that `sam build` also reads.
 fn binary(resource: &Node, properties: &Properties<'_>) -> Option<String> {
-    let metadata = resource.get("Metadata");
-    let binary = metadata.and_then(|metadata| metadata.get("BuildProperties")?.get("Binary"));
-    match binary {
-        Some(binary) => properties.resolver.text(binary),
-        None => {
-            properties.wrong(resource, "Metadata.BuildProperties.Binary is missing: the name of the function's binary")
-        }
-    }
+    properties.resolver.text(resource.get("Metadata")?.get("BuildProperties")?.get("Binary")?)
 }
 
 fn environment(properties: &Properties<'_>) -> BTreeMap<String, String> {

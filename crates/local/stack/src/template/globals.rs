@@ -4,13 +4,21 @@ use super::problems::Problems;
 use super::resources;
 use super::yaml::{Node, NodeKind};
 
+/// The sections of `Globals`, with the type of resource that each is merged into.
+const SECTIONS: [(&str, &str); 4] = [
+    ("Api", resources::REST_API),
+    ("Function", resources::FUNCTION),
+    ("HttpApi", resources::HTTP_API),
+    ("SimpleTable", resources::SIMPLE_TABLE),
+];
+
 /// The template with `Globals` merged into its resources. The section stays, because the implicit
 /// API uses it.
 pub(super) fn merge(root: &Node, problems: &Problems) -> Node {
     let Some(globals) = root.get("Globals") else { return root.clone() };
     for (name, section) in globals.entries() {
-        if !matches!(name.as_str(), "Function" | "HttpApi") {
-            problems.at(section, format!("Globals of {name} are not supported on this machine"));
+        if !SECTIONS.iter().any(|(known, _)| known == name) {
+            problems.ignored(section, format!("Globals of {name} have no effect on this machine"));
         }
     }
     let sections = root.entries().iter().map(|(name, section)| {
@@ -22,11 +30,9 @@ pub(super) fn merge(root: &Node, problems: &Problems) -> Node {
 
 fn with_globals(section: &Node, globals: &Node) -> Node {
     let resources = section.entries().iter().map(|(id, resource)| {
-        let shared = match resource.get("Type").and_then(Node::as_text) {
-            Some(resources::FUNCTION) => globals.get("Function"),
-            Some(resources::HTTP_API) => globals.get("HttpApi"),
-            _ => None,
-        };
+        let kind = resource.get("Type").and_then(Node::as_text);
+        let section = SECTIONS.iter().find(|(_, of)| Some(*of) == kind);
+        let shared = section.and_then(|(name, _)| globals.get(name));
         let resource = shared.map_or_else(|| resource.clone(), |shared| with_properties(resource, shared));
         (id.clone(), resource)
     });

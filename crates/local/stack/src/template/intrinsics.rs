@@ -1,24 +1,41 @@
 //! Intrinsic functions: resolves `Ref`, `Sub`, conditions and others to values.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::problems::Problems;
+use super::properties::json;
+use super::resources::Generated;
 use super::yaml::{Node, NodeKind};
 use super::{parameters, resources};
 
 /// CloudFormation functions that have no meaning on one machine. Properties that only AWS uses may
 /// contain them.
-const CLOUD_FUNCTIONS: [&str; 6] =
-    ["Fn::ImportValue", "Fn::GetAZs", "Fn::Cidr", "Fn::Length", "Fn::ToJsonString", "Fn::Transform"];
+const CLOUD_FUNCTIONS: [&str; 2] = ["Fn::Cidr", "Fn::Transform"];
 
 /// The functions that are resolved here.
-const FUNCTIONS: [&str; 9] =
-    ["Ref", "Fn::Sub", "Fn::GetAtt", "Fn::If", "Fn::Join", "Fn::Select", "Fn::Split", "Fn::FindInMap", "Fn::Base64"];
+const FUNCTIONS: [&str; 13] = [
+    "Ref",
+    "Fn::Sub",
+    "Fn::GetAtt",
+    "Fn::If",
+    "Fn::Join",
+    "Fn::Select",
+    "Fn::Split",
+    "Fn::FindInMap",
+    "Fn::Base64",
+    "Fn::GetAZs",
+    "Fn::ImportValue",
+    "Fn::Length",
+    "Fn::ToJsonString",
+];
+
+/// The availability zones of the local region.
+const ZONES: [&str; 3] = ["a", "b", "c"];
 
 /// The functions of conditions.
 const CONDITION_FUNCTIONS: [&str; 5] = ["Fn::Equals", "Fn::And", "Fn::Or", "Fn::Not", "Condition"];
@@ -31,8 +48,8 @@ pub(super) struct Resolver<'a> {
     conditions: &'a [(String, Node)],
     mappings: &'a [(String, Node)],
     pub(super) resources: &'a [(String, Node)],
-    /// Logical ids that SAM adds to the template.
-    generated: BTreeSet<String>,
+    /// Resources that SAM adds to the template, by their logical ids.
+    generated: BTreeMap<String, Generated>,
     /// The names that are being resolved, to detect a cycle.
     under_way: RefCell<Vec<String>>,
 }
@@ -132,11 +149,12 @@ impl<'a> Resolver<'a> {
 
     /// Whether the template has a resource with this logical id, or SAM adds one.
     pub(super) fn is_resource(&self, name: &str) -> bool {
-        self.generated.contains(name) || self.resources.iter().any(|(other, _)| other == name)
+        self.generated.contains_key(name) || self.resources.iter().any(|(other, _)| other == name)
     }
 
     fn scan_reference(&self, place: &Node, name: &str) {
-        let known = self.parameters.contains_key(name) || self.is_resource(name) || name.starts_with("AWS::");
+        let owner = name.split_once('.').map_or(name, |(owner, _)| owner);
+        let known = self.parameters.contains_key(name) || self.is_resource(owner) || name.starts_with("AWS::");
         if !known {
             self.problems.at(place, format!("{name:?} is neither a parameter nor a resource"));
         }
@@ -211,6 +229,16 @@ impl<'a> Resolver<'a> {
                     None => self.wrong(argument, &format!("there is no {first}.{second} in a mapping {name}")),
                 }
             }
+            "Fn::GetAZs" => {
+                let zones = ZONES.map(|zone| node.text(format!("{}{zone}", crate::arn::REGION)));
+                Some(node.with(NodeKind::List(zones.into())))
+            }
+            "Fn::ImportValue" => Some(node.text(format!("imported-{}", self.text(argument)?))),
+            "Fn::Length" => match self.resolve(argument)?.items() {
+                Some(items) => Some(node.text(items.len().to_string())),
+                None => self.wrong(argument, "Length takes a list"),
+            },
+            "Fn::ToJsonString" => Some(node.text(json(&self.resolve(argument)?).to_string())),
             "Fn::Base64" => Some(node.text(STANDARD.encode(self.text(argument)?))),
             name => self.wrong(node, &format!("{name} cannot be resolved on this machine")),
         }
@@ -226,12 +254,26 @@ impl<'a> Resolver<'a> {
         if let Some(value) = self.parameters.get(name) {
             return Some(node.with(value.kind.clone()));
         }
+        if let Some(generated) = self.generated.get(name) {
+            return Some(node.text(generated.reference.clone()));
+        }
+        // SAM's names for resources that belong to another one: `Api.Stage`, `Function.Version`.
+        let part = name.split_once('.').and_then(|(owner, part)| self.generated.get(&format!("{owner}{part}")));
+        if let Some(generated) = part {
+            return Some(node.text(generated.reference.clone()));
+        }
         self.resource(node, name, |resolver, kind, resource| resources::reference(resolver, name, kind, resource))
     }
 
     fn attribute(&self, node: &Node, resource: &str, attribute: &str) -> Option<Node> {
         if attribute == "StreamArn" {
             return self.stream(node, resource);
+        }
+        if let Some(generated) = self.generated.get(resource) {
+            return match generated.attributes.iter().find(|(name, _)| *name == attribute) {
+                Some((_, value)) => Some(node.text(value.clone())),
+                None => self.wrong(node, &format!("{resource}, which SAM adds, has no attribute {attribute}")),
+            };
         }
         self.resource(node, resource, |resolver, kind, found| {
             resources::attribute(resolver, resource, kind, found, attribute)
@@ -255,11 +297,7 @@ impl<'a> Resolver<'a> {
         value: impl FnOnce(&Self, &str, &Node) -> Option<String>,
     ) -> Option<Node> {
         let Some((_, resource)) = self.resources.iter().find(|(other, _)| other == name) else {
-            return if self.generated.contains(name) {
-                self.wrong(node, &format!("{name}, which SAM generates, has no value on this machine"))
-            } else {
-                self.wrong(node, &format!("{name:?} is neither a parameter nor a resource"))
-            };
+            return self.wrong(node, &format!("{name:?} is neither a parameter nor a resource"));
         };
         if let Some(condition) = resource.get("Condition")
             && !self.holds(condition.as_text().unwrap_or_default(), condition)

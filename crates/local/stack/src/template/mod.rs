@@ -1,9 +1,10 @@
 //! Reads a SAM template into a [`Stack`].
 //!
 //! Tables, functions, routes and mappings are declared only in the template. Therefore the reader
-//! ignores nothing silently: an unsupported part is an error with line and path, and so is a
-//! reference to a missing name. Properties that only AWS uses are on explicit lists; they are
-//! checked for errors too.
+//! ignores nothing silently. An unsupported part that functions would notice, such as a trigger or
+//! an authorizer, is an error with line and path, and so is a reference to a missing name. Any
+//! other unsupported part is on the list of ignored parts. Properties that are known to matter only
+//! on AWS are on explicit lists; they are checked for errors too.
 
 mod function;
 mod globals;
@@ -44,17 +45,39 @@ const STACK_NAME: &str = "tidemark-local";
 const STACK_ID: &str =
     "arn:aws:cloudformation:us-east-1:000000000000:stack/tidemark-local/00000000-0000-0000-0000-000000000000";
 
-/// The only supported transform.
+/// SAM's transform.
 const SERVERLESS_TRANSFORM: &str = "AWS::Serverless-2016-10-31";
+
+/// Transforms without effect on the resources that run here.
+const IGNORED_TRANSFORMS: [&str; 2] = ["AWS::LanguageExtensions", "AWS::SecretsManager-2020-07-23"];
 
 /// Attributes of a resource that are only checked for errors here.
 const RESOURCE_CLOUD_ONLY: [&str; 4] = ["DeletionPolicy", "UpdateReplacePolicy", "UpdatePolicy", "CreationPolicy"];
+
+/// A template that this machine can run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    /// The parts that run here.
+    pub stack: Stack,
+    /// The parts that have no effect here, sorted by line.
+    pub ignored: Vec<TemplateProblem>,
+}
+
+impl Template {
+    /// The stack, if no part of the template is ignored.
+    ///
+    /// # Errors
+    /// The ignored parts.
+    pub fn strict(self) -> Result<Stack, TemplateError> {
+        if self.ignored.is_empty() { Ok(self.stack) } else { Err(TemplateError { problems: self.ignored }) }
+    }
+}
 
 /// The content of the template `yaml`, with `parameters` in place of its defaults.
 ///
 /// # Errors
 /// All problems of the template at once.
-pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Stack, TemplateError> {
+pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Template, TemplateError> {
     let root = yaml::parse(yaml)?;
     let problems = Problems::default();
     let merged = globals::merge(&root, &problems);
@@ -63,23 +86,40 @@ pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Stack, 
         sections(&merged, &resolver);
         stack(&merged, &resolver)
     };
-    problems.finish(stack)
+    let (stack, ignored) = problems.finish(stack)?;
+    Ok(Template { stack, ignored })
 }
 
 fn sections(root: &Node, resolver: &Resolver<'_>) {
     for (name, section) in root.entries() {
         match name.as_str() {
             "AWSTemplateFormatVersion" | "Description" | "Metadata" | "Parameters" | "Mappings" | "Resources" => {}
-            "Transform" if section.as_text() == Some(SERVERLESS_TRANSFORM) => {}
+            "Transform" => transforms(section, resolver),
             "Conditions" => section.entries().iter().for_each(|(name, condition)| {
                 resolver.holds(name, condition);
             }),
             "Globals" | "Outputs" => resolver.scan(section),
-            _ => resolver.problems.at(section, format!("the section {name} is not supported on this machine")),
+            "Rules" => resolver.problems.ignored(section, "the rules for parameters are not checked on this machine"),
+            _ => resolver.problems.at(section, format!("{name} is not a section of a template")),
         }
     }
     if root.get("Resources").is_none_or(|resources| resources.entries().is_empty()) {
         resolver.problems.at(root, "the template declares no Resources");
+    }
+}
+
+fn transforms(section: &Node, resolver: &Resolver<'_>) {
+    for transform in section.items().unwrap_or(std::slice::from_ref(section)) {
+        match transform.as_text() {
+            Some(SERVERLESS_TRANSFORM) => {}
+            Some(name) if IGNORED_TRANSFORMS.contains(&name) => {
+                resolver.problems.ignored(transform, format!("the transform {name} has no effect on this machine"));
+            }
+            _ => resolver.problems.at(
+                transform,
+                format!("a macro may change any part of a template: only {SERVERLESS_TRANSFORM} runs on this machine"),
+            ),
+        }
     }
 }
 
@@ -98,10 +138,13 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
         match resources::support(kind) {
             ResourceSupport::Local => local((&mut stack, &mut sockets, &mut policies), id, kind, resource, resolver),
             ResourceSupport::Cloud => resolver.scan(resource),
-            ResourceSupport::Unknown => resolver.problems.at(
-                resource,
-                format!("{kind} is not supported on this machine, and not on the list of types that only AWS needs"),
-            ),
+            ResourceSupport::Unknown => {
+                resolver.scan(resource);
+                resolver.problems.ignored(resource, format!("{id} is left out: {kind} has no part on this machine"));
+            }
+            ResourceSupport::Refused(instead) => {
+                resolver.problems.at(resource, format!("{kind} is not supported on this machine: {instead}"));
+            }
         }
     }
     http_api::implicit(root, resolver, &mut stack);

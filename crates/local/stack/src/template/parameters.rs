@@ -8,22 +8,6 @@ use serde_json::Value;
 use super::problems::Problems;
 use super::yaml::{Node, NodeKind, number};
 
-/// The allowed members of a parameter's declaration; the last two are for people.
-const MEMBERS: [&str; 12] = [
-    "Type",
-    "Default",
-    "AllowedPattern",
-    "AllowedValues",
-    "MinValue",
-    "MaxValue",
-    "MinLength",
-    "MaxLength",
-    "NoEcho",
-    "ConstraintDescription",
-    "Description",
-    "Label",
-];
-
 /// The values of a template's parameters, as nodes at the positions of their declarations.
 pub(super) fn values(
     declared: Option<&Node>,
@@ -45,23 +29,24 @@ pub(super) fn values(
 }
 
 fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Problems) -> Option<Node> {
-    for (member, node) in declaration.entries() {
-        if !MEMBERS.contains(&member.as_str()) {
-            problems.at(node, format!("{member} is not a member of a parameter"));
-        }
-    }
+    let kind = declaration.get("Type").and_then(Node::as_text);
     let default = declaration.get("Default");
     let (place, text) = match (given, default) {
         (Some(text), _) => (declaration, text.clone()),
         (None, Some(default)) => (default, default.as_text().unwrap_or_default().to_owned()),
         (None, None) => {
-            problems.at(declaration, format!("the parameter {name} has no default and needs a value"));
-            return None;
+            let text = placeholder(name, kind.unwrap_or_default(), declaration);
+            problems.ignored(
+                declaration,
+                format!(
+                    "the parameter {name} has no default, so it is {text:?} here; --parameter {name}=VALUE sets it"
+                ),
+            );
+            return Some(typed(kind.unwrap_or_default(), declaration, text));
         }
     };
     check(declaration, place, &text, problems);
-    match declaration.get("Type").and_then(Node::as_text) {
-        Some("String") => Some(place.text(text)),
+    match kind {
         Some("Number") => match number(&text) {
             Some(value) => Some(place.with(NodeKind::Scalar(text, value))),
             None => {
@@ -69,20 +54,36 @@ fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Prob
                 None
             }
         },
-        Some("CommaDelimitedList") => {
-            Some(place.with(NodeKind::List(text.split(',').map(|item| place.text(item.trim())).collect())))
-        }
-        Some(other) => {
-            problems.at(
-                declaration,
-                format!("parameters of type {other} are not supported on this machine; String, Number and CommaDelimitedList are"),
-            );
-            None
-        }
+        Some(kind) => Some(typed(kind, place, text)),
         None => {
             problems.at(declaration, format!("the parameter {name} has no Type"));
             None
         }
+    }
+}
+
+/// The value of a parameter that is not a number. Besides strings and lists of them, CloudFormation
+/// has types for the ids of AWS resources, and for parameters in Systems Manager.
+fn typed(kind: &str, place: &Node, text: String) -> Node {
+    match kind {
+        "CommaDelimitedList" => list(place, &text),
+        kind if kind.contains("List<") => list(place, &text),
+        _ => place.text(text),
+    }
+}
+
+fn list(place: &Node, text: &str) -> Node {
+    place.with(NodeKind::List(text.split(',').map(|item| place.text(item.trim())).collect()))
+}
+
+/// The value of a parameter that has neither a value nor a default.
+fn placeholder(name: &str, kind: &str, declaration: &Node) -> String {
+    let allowed = declaration.get("AllowedValues").and_then(|allowed| allowed.items()?.first()?.as_text());
+    let least = declaration.get("MinValue").and_then(Node::as_text);
+    match (allowed, kind) {
+        (Some(first), _) => first.to_owned(),
+        (None, "Number") => least.unwrap_or("1").to_owned(),
+        _ => format!("local-{name}"),
     }
 }
 

@@ -113,6 +113,12 @@ fn statement(policy: &str, properties: &Properties<'_>) -> Statement {
             .problems
             .at(&properties.node, format!("only Effect Allow is supported on this machine, not {effect}"));
     }
+    for name in ["NotAction", "NotResource"] {
+        if let Some(node) = properties.raw(name) {
+            let message = format!("{name} is not supported on this machine: list what the statement allows");
+            properties.resolver.problems.at(node, message);
+        }
+    }
     let conditions = properties.raw("Condition").map(|node| conditions(properties.resolver, node));
     let statement = Statement {
         policy: policy.to_owned(),

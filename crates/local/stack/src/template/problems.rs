@@ -13,7 +13,7 @@ pub struct TemplateError {
     pub problems: Vec<TemplateProblem>,
 }
 
-/// One problem of a template.
+/// One part of a template that is refused or ignored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TemplateProblem {
     /// Line in the file, from 1.
@@ -40,24 +40,39 @@ fn list(problems: &[TemplateProblem]) -> String {
     problems.iter().map(|problem| format!("  {problem}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Collects problems while a template is read.
+/// Collects the parts that are refused, and those that are ignored, while a template is read.
 #[derive(Debug, Default)]
-pub(super) struct Problems(RefCell<Vec<TemplateProblem>>);
+pub(super) struct Problems {
+    refused: RefCell<Vec<TemplateProblem>>,
+    ignored: RefCell<Vec<TemplateProblem>>,
+}
 
 impl Problems {
-    /// Records a problem at `node`.
+    /// Records a problem at `node`: the template does not run.
     pub(super) fn at(&self, node: &Node, message: impl Into<String>) {
-        let problem =
-            TemplateProblem { line: node.line, column: node.column, path: node.path.clone(), message: message.into() };
-        self.0.borrow_mut().push(problem);
+        self.refused.borrow_mut().push(problem(node, message));
     }
 
-    /// Returns `read` if there were no problems. A value from `Globals` is read once per function,
-    /// so its problem is reported once.
-    pub(super) fn finish<T>(self, read: T) -> Result<T, TemplateError> {
-        let mut problems = self.0.into_inner();
-        problems.sort();
-        problems.dedup();
-        if problems.is_empty() { Ok(read) } else { Err(TemplateError { problems }) }
+    /// Records a part at `node` that has no effect on this machine, and that functions do not
+    /// notice.
+    pub(super) fn ignored(&self, node: &Node, message: impl Into<String>) {
+        self.ignored.borrow_mut().push(problem(node, message));
     }
+
+    /// Returns `read` and the ignored parts if there were no problems. A value from `Globals` is
+    /// read once per function, so its problem is reported once.
+    pub(super) fn finish<T>(self, read: T) -> Result<(T, Vec<TemplateProblem>), TemplateError> {
+        let sorted = |problems: RefCell<Vec<TemplateProblem>>| {
+            let mut problems = problems.into_inner();
+            problems.sort();
+            problems.dedup();
+            problems
+        };
+        let problems = sorted(self.refused);
+        if problems.is_empty() { Ok((read, sorted(self.ignored))) } else { Err(TemplateError { problems }) }
+    }
+}
+
+fn problem(node: &Node, message: impl Into<String>) -> TemplateProblem {
+    TemplateProblem { line: node.line, column: node.column, path: node.path.clone(), message: message.into() }
 }

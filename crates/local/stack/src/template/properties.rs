@@ -1,5 +1,5 @@
-//! A map in which every entry must be read, be on the list of entries that only AWS uses, or is an
-//! error.
+//! A map in which every entry is read, is on the list of entries that only AWS uses, or is ignored
+//! with a warning.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -78,8 +78,8 @@ impl<'a> Properties<'a> {
     pub(super) fn boolean(&self, name: &str) -> Option<bool> {
         let node = self.get(name)?;
         match node.as_text() {
-            Some("true" | "True" | "TRUE") => Some(true),
-            Some("false" | "False" | "FALSE") => Some(false),
+            Some("true" | "True" | "TRUE" | "yes" | "Yes" | "on") => Some(true),
+            Some("false" | "False" | "FALSE" | "no" | "No" | "off") => Some(false),
             _ => self.wrong(&node, format!("expected true or false, found {}", node.describe())),
         }
     }
@@ -117,15 +117,14 @@ impl<'a> Properties<'a> {
         self.count::<u64>(name, limits).map(Duration::from_secs)
     }
 
-    /// Records an error for every entry that was not read. Entries in `cloud_only` are only checked
-    /// for errors.
+    /// Records every entry that was not read as ignored. Entries in `cloud_only` are only checked for
+    /// errors.
     pub(super) fn finish(&self, what: &str, cloud_only: &[&str]) {
         let used = self.used.borrow();
         for (name, value) in self.node.entries().iter().filter(|(name, _)| !used.contains(name)) {
-            if cloud_only.contains(&name.as_str()) {
-                self.resolver.scan(value);
-            } else {
-                self.resolver.problems.at(value, format!("{name} of {what} is not supported on this machine"));
+            self.resolver.scan(value);
+            if !cloud_only.contains(&name.as_str()) {
+                self.resolver.problems.ignored(value, format!("{name} of {what} has no effect on this machine"));
             }
         }
     }

@@ -1,14 +1,16 @@
 //! Resource types: the supported ones, and the values of references to them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::intrinsics::Resolver;
 use super::yaml::Node;
 use crate::arn::{self, ACCOUNT, REGION};
 
 pub(super) const TABLE: &str = "AWS::DynamoDB::Table";
+pub(super) const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
 pub(super) const FUNCTION: &str = "AWS::Serverless::Function";
 pub(super) const HTTP_API: &str = "AWS::Serverless::HttpApi";
+pub(super) const REST_API: &str = "AWS::Serverless::Api";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
 pub(super) const ROLE: &str = "AWS::IAM::Role";
@@ -21,6 +23,10 @@ pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 
 /// The HTTP API that SAM generates for functions whose HTTP events name none.
 pub const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
+
+/// The REST API that SAM generates for functions whose `Api` events name none, and its stage.
+pub(crate) const IMPLICIT_REST_API: &str = "ServerlessRestApi";
+pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
 /// ends with colons is a prefix.
@@ -52,6 +58,25 @@ const CLOUD_ONLY: [&str; 20] = [
     "AWS::KMS::",
 ];
 
+/// Types that invoke functions or decide on their requests, with a way out. Without such a resource,
+/// functions would not see what they see on AWS.
+const REFUSED: [(&str, &str); 14] = [
+    ("AWS::Lambda::EventSourceMapping", "write it as an event of the function"),
+    ("AWS::Lambda::Function", "write it as AWS::Serverless::Function"),
+    ("AWS::Lambda::Url", "write it as FunctionUrlConfig of the function"),
+    ("AWS::ApiGateway::RestApi", "write it as AWS::Serverless::Api"),
+    ("AWS::ElasticLoadBalancingV2::TargetGroup", "give the function an HttpApi event beside the load balancer"),
+    ("AWS::Scheduler::Schedule", "write it as a ScheduleV2 event of the function"),
+    ("AWS::Pipes::Pipe", "write it as an event of the function"),
+    ("AWS::Serverless::Application", "run the nested template by itself with --template"),
+    ("AWS::CloudFormation::Stack", "run the nested template by itself with --template"),
+    ("AWS::Serverless::Connector", "write the permission in Policies of the function"),
+    ("AWS::Serverless::StateMachine", "invoke its functions through the Invoke API"),
+    ("AWS::StepFunctions::StateMachine", "invoke its functions through the Invoke API"),
+    ("AWS::Serverless::GraphQLApi", "invoke its functions through the Invoke API"),
+    ("AWS::AppSync::GraphQLApi", "invoke its functions through the Invoke API"),
+];
+
 /// How a resource type is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResourceSupport {
@@ -59,8 +84,10 @@ pub(super) enum ResourceSupport {
     Local,
     /// It is only checked for errors.
     Cloud,
-    /// It is neither supported nor on the list.
+    /// It is left out, with a warning.
     Unknown,
+    /// Functions would notice its absence; the text is a way out.
+    Refused(&'static str),
 }
 
 /// How a resource of this type is handled.
@@ -71,33 +98,84 @@ pub(super) fn support(kind: &str) -> ResourceSupport {
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
         }
-        _ => ResourceSupport::Unknown,
+        _ => match REFUSED.iter().find(|(refused, _)| kind == *refused) {
+            Some((_, instead)) => ResourceSupport::Refused(instead),
+            None => ResourceSupport::Unknown,
+        },
     }
 }
 
-/// Logical ids that SAM adds: a role for each function without one, the implicit API and its stage.
-pub(super) fn generated(resources: &[(String, Node)]) -> BTreeSet<String> {
-    let functions =
-        resources.iter().filter(|(_, resource)| resource.get("Type").and_then(Node::as_text) == Some(FUNCTION));
-    let mut ids = BTreeSet::new();
-    for (id, function) in functions {
-        let properties = function.get("Properties");
-        if properties.is_none_or(|properties| properties.get("Role").is_none()) {
-            ids.insert(format!("{id}Role"));
-        }
-        if properties.and_then(|properties| properties.get("Events")).is_some_and(uses_implicit_api) {
-            ids.insert(IMPLICIT_HTTP_API.to_owned());
-            ids.insert(format!("{IMPLICIT_HTTP_API}ApiGatewayDefaultStage"));
-        }
-    }
-    ids
+/// A resource that SAM adds to a template.
+#[derive(Debug)]
+pub(super) struct Generated {
+    /// The value of `Ref`.
+    pub(super) reference: String,
+    /// The values of `GetAtt`.
+    pub(super) attributes: Vec<(&'static str, String)>,
 }
 
-fn uses_implicit_api(events: &Node) -> bool {
-    events.entries().iter().any(|(_, event)| {
-        let own = event.get("Properties").and_then(|properties| properties.get("ApiId"));
-        event.get("Type").and_then(Node::as_text) == Some("HttpApi") && own.is_none()
-    })
+/// The resources that SAM adds: a role for each function without one, implicit APIs, stages,
+/// versions, aliases and URLs.
+///
+/// Source: <https://github.com/aws/serverless-application-model/blob/develop/docs/internals/generated_resources.rst>.
+pub(super) fn generated(resources: &[(String, Node)]) -> BTreeMap<String, Generated> {
+    let mut all = BTreeMap::new();
+    let mut add = |id: String, reference: String, attributes: Vec<(&'static str, String)>| {
+        all.insert(id, Generated { reference, attributes });
+    };
+    for (id, resource) in resources {
+        let kind = resource.get("Type").and_then(Node::as_text);
+        let property = |name: &str| resource.get("Properties").and_then(|properties| properties.get(name));
+        match kind {
+            Some(FUNCTION) => {
+                let physical = property("FunctionName").and_then(Node::as_text).map(str::to_owned);
+                let physical = physical.unwrap_or_else(|| format!("{}-{id}", super::STACK_NAME));
+                if property("Role").is_none() {
+                    let name = format!("{}-{id}Role", super::STACK_NAME);
+                    let arn = format!("{}:role/{name}", arn::of_account("iam"));
+                    add(format!("{id}Role"), name, vec![("Arn", arn)]);
+                }
+                if property("FunctionUrlConfig").is_some() {
+                    let url = vec![("FunctionUrl", format!("https://{}/", arn::function_url_domain(id)))];
+                    add(format!("{id}Url"), arn::function(&physical), url);
+                }
+                if let Some(alias) = property("AutoPublishAlias").and_then(Node::as_text) {
+                    let version = format!("{}:1", arn::function(&physical));
+                    let qualified = format!("{}:{alias}", arn::function(&physical));
+                    add(format!("{id}Version"), version, vec![("Version", "1".to_owned())]);
+                    add(format!("{id}Alias{alias}"), qualified.clone(), Vec::new());
+                    add(format!("{id}Alias"), qualified, Vec::new());
+                }
+                for (_, event) in property("Events").map(Node::entries).unwrap_or_default() {
+                    let has = |name| event.get("Properties").and_then(|own| own.get(name)).is_some();
+                    match event.get("Type").and_then(Node::as_text) {
+                        Some("HttpApi") if !has("ApiId") => {
+                            let endpoint =
+                                vec![("ApiEndpoint", format!("https://{}", arn::api_domain(IMPLICIT_HTTP_API)))];
+                            add(IMPLICIT_HTTP_API.to_owned(), IMPLICIT_HTTP_API.to_owned(), endpoint);
+                            let stage = format!("{IMPLICIT_HTTP_API}ApiGatewayDefaultStage");
+                            add(stage, "$default".to_owned(), Vec::new());
+                        }
+                        Some("Api") if !has("RestApiId") => {
+                            let root = vec![("RootResourceId", "root".to_owned())];
+                            add(IMPLICIT_REST_API.to_owned(), IMPLICIT_REST_API.to_owned(), root);
+                            for stage in ["ProdStage", "Stage"] {
+                                add(format!("{IMPLICIT_REST_API}{stage}"), IMPLICIT_STAGE.to_owned(), Vec::new());
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Some(REST_API | HTTP_API) => {
+                let stage = property("StageName").and_then(Node::as_text);
+                add(format!("{id}Stage"), stage.unwrap_or("$default").to_owned(), Vec::new());
+                add(format!("{id}Deployment"), format!("{id}Deployment"), Vec::new());
+            }
+            _ => {}
+        }
+    }
+    all
 }
 
 /// The physical name of a resource: its name property, or a name derived from its logical id, as in
@@ -127,6 +205,8 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
         MANAGED_POLICY => Some(format!("{}:policy/{}", arn::of_account("iam"), name(resolver, id, kind, resource)?)),
+        // The reference of most types is a name.
+        _ if !matches!(support(kind), ResourceSupport::Local) => Some(format!("{}-{id}", super::STACK_NAME)),
         _ => None,
     }
 }
@@ -146,11 +226,26 @@ pub(super) fn attribute(
         (ROLE, "Arn") => Some(format!("{}:role/{}", arn::of_account("iam"), name()?)),
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
         (QUEUE, "QueueName") => name(),
-        (SOCKET_API, "ApiId") => Some(id.to_owned()),
-        (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::socket_domain(id))),
+        (SOCKET_API | HTTP_API, "ApiId") => Some(id.to_owned()),
+        (HTTP_API, "ApiEndpoint") => Some(format!("https://{}", arn::api_domain(id))),
+        (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::api_domain(id))),
         (QUEUE, "QueueUrl") => reference(resolver, id, kind, resource),
         // Secrets Manager appends six random characters; here they are always the same.
         (SECRET, "Id") => Some(format!("arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:{}-local1", name()?)),
+        _ if !matches!(support(kind), ResourceSupport::Local) => Some(made_up(id, kind, attribute)),
         _ => None,
     }
+}
+
+/// A value for an attribute of a resource that only AWS has: functions get one of the right form.
+fn made_up(id: &str, kind: &str, attribute: &str) -> String {
+    let name = format!("{}-{id}", super::STACK_NAME);
+    if attribute.ends_with("Arn") {
+        let service = kind.split("::").nth(1).unwrap_or_default().to_ascii_lowercase();
+        return format!("{}:{name}", arn::of_region(&service));
+    }
+    if attribute.contains("Domain") || attribute.contains("DNS") || attribute.contains("Endpoint") {
+        return format!("{}.invalid", name.to_ascii_lowercase());
+    }
+    format!("{name}.{attribute}")
 }

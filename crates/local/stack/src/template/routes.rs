@@ -24,6 +24,7 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
             .problems
             .at(&event.node, format!("only payload format 2.0 is supported on this machine, not {version}"));
     }
+    authorization(event);
     event.finish("an HttpApi event", &["RouteSettings", "TimeoutInMillis"]);
     let api = match api {
         Some(node) => Some(api_of(event.resolver, &node)?),
@@ -48,6 +49,24 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
         }
     };
     Some(Route { api, route_key })
+}
+
+/// Checks `Auth` of an event: requests must reach the function as on AWS, but with any credentials.
+fn authorization(event: &Properties<'_>) {
+    let Some(auth) = event.map("Auth") else { return };
+    match auth.text("Authorizer").as_deref() {
+        None | Some("NONE") => {}
+        Some("AWS_IAM") => {
+            event
+                .resolver
+                .problems
+                .ignored(&auth.node, "AWS_IAM is not enforced on this machine: anyone may call this");
+        }
+        Some(other) => {
+            event.resolver.problems.at(&auth.node, format!("the authorizer {other} is not supported on this machine"));
+        }
+    }
+    auth.finish("an event's Auth", &["AuthorizationScopes", "InvokeRole", "ResourcePolicy"]);
 }
 
 /// Records routes that two events of one API share.

@@ -7,7 +7,7 @@ mod websocket_api;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{TemplateProblem, read};
+use super::{Template, TemplateProblem, read};
 use crate::stack::{Route, Stack, StartingPosition, Throttle};
 
 const TABLE: &str = "
@@ -27,13 +27,21 @@ const TABLE: &str = "
 
 fn stack(resources: &str) -> Stack {
     match read(&format!("Resources:\n{resources}"), &BTreeMap::new()) {
-        Ok(stack) => stack,
+        Ok(template) => template.stack,
         Err(error) => panic!("{error}"),
     }
 }
 
 fn problems(yaml: &str) -> Vec<TemplateProblem> {
     read(yaml, &BTreeMap::new()).expect_err("the template must be rejected").problems
+}
+
+/// The messages for the ignored parts of a template.
+fn ignored(yaml: &str) -> Vec<String> {
+    match read(yaml, &BTreeMap::new()) {
+        Ok(template) => template.ignored.iter().map(ToString::to_string).collect(),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// The only problem of a template.
@@ -65,12 +73,12 @@ fn with_mapping(more: &str) -> String {
 #[test]
 fn the_template_of_the_suite_is_supported() {
     let yaml = include_str!("../../../../../template.yaml");
-    match read(yaml, &BTreeMap::new()) {
+    match read(yaml, &BTreeMap::new()).and_then(Template::strict) {
         Ok(stack) => assert!(stack.tables.iter().any(|table| table.name == "qit-db-local")),
         Err(error) => panic!("{error}"),
     }
     let stage = BTreeMap::from([("Stage".to_owned(), "beta".to_owned())]);
-    let stack = read(yaml, &stage).unwrap();
+    let stack = read(yaml, &stage).unwrap().stack;
     assert_eq!(stack.tables[0].name, "tidemark-clicks-beta");
 }
 
@@ -89,7 +97,7 @@ fn a_table_becomes_a_request_to_create_it() {
 
 #[test]
 fn a_stream_event_becomes_a_mapping_with_lambdas_defaults() {
-    let stack = read(&with_mapping("Enabled: true"), &BTreeMap::new()).unwrap();
+    let stack = read(&with_mapping("Enabled: true"), &BTreeMap::new()).unwrap().stack;
     let mapping = &stack.functions[0].stream_mappings[0];
     assert_eq!((mapping.table.as_str(), mapping.batch_size), ("Clicks", 100));
     assert_eq!(mapping.starting_position, StartingPosition::TrimHorizon);
@@ -105,7 +113,7 @@ fn every_setting_of_a_stream_event_is_read() {
          DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Failures.Arn } }, Enabled: false,
          FilterCriteria: { Filters: [{ Pattern: '{\"eventName\": [\"INSERT\"]}' }] }",
     );
-    let stack = read(&yaml, &BTreeMap::new()).unwrap();
+    let stack = read(&yaml, &BTreeMap::new()).unwrap().stack;
     let mapping = &stack.functions[0].stream_mappings[0];
     assert_eq!(mapping.batch_size, 1000);
     assert_eq!((mapping.batching_window, mapping.tumbling_window), (Duration::from_secs(5), Duration::from_secs(60)));
@@ -130,7 +138,7 @@ Resources:
 ",
         function("{ Any: { Type: HttpApi } }")
     );
-    let stack = read(&yaml, &BTreeMap::new()).unwrap();
+    let stack = read(&yaml, &BTreeMap::new()).unwrap().stack;
     let function = &stack.functions[0];
     assert_eq!(function.timeout, Duration::from_secs(10));
     let variables: Vec<(&str, &str)> = function.environment.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
@@ -167,7 +175,7 @@ Resources:{TABLE}{}      MemorySize: !FindInMap [Sizes, !Ref Stage, memory]
 ",
         function("{}")
     );
-    let stack = read(&yaml, &BTreeMap::new()).unwrap();
+    let stack = read(&yaml, &BTreeMap::new()).unwrap().stack;
     let function = &stack.functions[0];
     assert_eq!((function.memory_size_mib, function.timeout), (256, Duration::from_secs(3)));
     let variable = |name: &str| function.environment.get(name).map(String::as_str);
@@ -183,7 +191,7 @@ fn a_resource_whose_condition_does_not_hold_is_not_created() {
     let yaml = format!(
         "Conditions: {{ Never: !Equals [a, b] }}\nResources:{TABLE}  Other:\n    Type: AWS::SQS::Queue\n    Condition: Never\n"
     );
-    assert_eq!(read(&yaml, &BTreeMap::new()).unwrap().queues.len(), 1);
+    assert_eq!(read(&yaml, &BTreeMap::new()).unwrap().stack.queues.len(), 1);
 }
 
 #[test]
@@ -218,24 +226,24 @@ fn every_problem_is_reported_with_its_position() {
   Queue:
     Type: AWS::SQS::Queue
     Properties:
-      FifoQueue: true
+      Colour: !Ref Nobody
       QueueName: !Ref Nothing
   Odd:
-    Type: AWS::Batch::JobQueue
+    Type: AWS::Lambda::EventSourceMapping
 ";
     let problems = problems(yaml);
     let seen: Vec<(usize, usize, &str)> = problems.iter().map(|p| (p.line, p.column, p.path.as_str())).collect();
     assert_eq!(
         seen,
         [
-            (5, 18, "Resources.Queue.Properties.FifoQueue"),
+            (5, 15, "Resources.Queue.Properties.Colour"),
             (6, 18, "Resources.Queue.Properties.QueueName"),
             (8, 5, "Resources.Odd"),
         ]
     );
     assert_eq!(
         problems[0].to_string(),
-        "line 5, column 18: Resources.Queue.Properties.FifoQueue: FifoQueue of a queue is not supported on this machine"
+        "line 5, column 15: Resources.Queue.Properties.Colour: \"Nobody\" is neither a parameter nor a resource"
     );
 }
 
@@ -287,7 +295,6 @@ fn settings_beyond_the_limits_of_lambda_are_rejected() {
         ("MaximumRecordAgeInSeconds: 30", "MaximumRecordAgeInSeconds must be -1, or 60 to 604800"),
         ("FilterCriteria: { Filters: [{ Pattern: '{' }] }", "the pattern is not JSON"),
         ("DestinationConfig: { OnFailure: { Destination: 'arn:x' } }", "arn:x is not the ARN of a queue"),
-        ("Queues: [a]", "Queues of a DynamoDB event is not supported"),
     ] {
         let (_, message) = problem(&with_mapping(setting));
         assert!(message.contains(expected), "{setting}: {message}");
@@ -303,7 +310,7 @@ fn bad_routes_are_rejected() {
         ("{ Method: GET, Path: '/x{a}' }", "a whole segment"),
         ("{ Method: FETCH, Path: /x }", "not a method"),
         ("{ Path: /x }", "set both Method and Path"),
-        ("{ Method: GET, Path: /x, Auth: {} }", "Auth of an HttpApi event is not supported"),
+        ("{ Method: GET, Path: /x, Auth: { Authorizer: Own } }", "the authorizer Own is not supported"),
     ] {
         let yaml = format!("Resources:\n{}", function(&format!("{{ E: {{ Type: HttpApi, Properties: {event} }} }}")));
         let (line, message) = problem(&yaml);
@@ -330,10 +337,89 @@ fn bad_schedules_are_rejected() {
 }
 
 #[test]
+fn parts_that_functions_do_not_notice_are_ignored_with_a_warning_and_refused_by_strict() {
+    let yaml = "Transform: [AWS::Serverless-2016-10-31, AWS::LanguageExtensions]
+Parameters:
+  Vpc: { Type: 'AWS::EC2::VPC::Id', Label: the network }
+Resources:
+  Queue:
+    Type: AWS::SQS::Queue
+    Properties: { Colour: red }
+  Odd:
+    Type: AWS::Batch::JobQueue
+    Properties: { Vpc: !Ref Vpc }
+";
+    let expected = [
+        "line 1, column 41: Transform.1: the transform AWS::LanguageExtensions has no effect on this machine",
+        "line 3, column 8: Parameters.Vpc: the parameter Vpc has no default, so it is \"local-Vpc\" here; --parameter Vpc=VALUE sets it",
+        "line 7, column 27: Resources.Queue.Properties.Colour: Colour of a queue has no effect on this machine",
+        "line 9, column 5: Resources.Odd: Odd is left out: AWS::Batch::JobQueue has no part on this machine",
+    ];
+    assert_eq!(ignored(yaml), expected);
+    let refused = read(yaml, &BTreeMap::new()).and_then(Template::strict).unwrap_err();
+    assert_eq!(refused.problems.len(), expected.len());
+}
+
+#[test]
+fn yaml_is_read_as_aws_reads_it() {
+    let yaml = format!(
+        "Common: &common\n  Timeout: 7\nResources:\n{}      <<: *common\n      MemorySize: !!int 256\n      MemorySize: 512\n",
+        function("{ A: { Type: Schedule, Properties: { Schedule: rate(1 hour), Enabled: no } } }")
+    );
+    let stack = read(&yaml.replace("Common:", "Metadata:"), &BTreeMap::new()).unwrap().stack;
+    let worker = &stack.functions[0];
+    assert_eq!((worker.timeout, worker.memory_size_mib), (Duration::from_secs(7), 512));
+    assert!(!worker.schedules[0].enabled);
+}
+
+#[test]
+fn aliases_of_aliases_are_bounded() {
+    let levels = (1..9).map(|level| {
+        let inner = vec![format!("*a{}", level - 1); 10].join(", ");
+        format!("  b{level}: &a{level} [{inner}]\n")
+    });
+    let yaml = format!("Metadata:\n  b0: &a0 [x]\n{}Resources: {{}}\n", levels.collect::<String>());
+    let (_, message) = problem(&yaml);
+    assert!(message.contains("the aliases add more than 100000 values"), "{message}");
+}
+
+#[test]
+fn references_to_parts_that_sam_adds_or_that_only_aws_has_get_values() {
+    let yaml = format!(
+        "Resources:\n{}      AutoPublishAlias: live
+      FunctionUrlConfig: {{ AuthType: NONE }}
+      Environment:
+        Variables:
+          ROLE: !GetAtt WorkerRole.Arn
+          ALIAS: !Ref Worker.Alias
+          URL: !GetAtt WorkerUrl.FunctionUrl
+          API: !Sub 'https://${{ServerlessHttpApi}}.execute-api.us-east-1.amazonaws.com'
+          POOL: !GetAtt Pool.Arn
+          ZONES: !Join [' ', !GetAZs '']
+          COUNT: !Length [a, b]
+  Pool:
+    Type: AWS::Cognito::UserPool
+",
+        function("{ A: { Type: HttpApi } }")
+    );
+    let environment = read(&yaml, &BTreeMap::new()).unwrap().stack.functions[0].environment.clone();
+    for (name, expected) in [
+        ("ROLE", "arn:aws:iam::000000000000:role/tidemark-local-WorkerRole"),
+        ("ALIAS", "arn:aws:lambda:us-east-1:000000000000:function:tidemark-local-Worker:live"),
+        ("URL", "https://worker.lambda-url.us-east-1.on.aws/"),
+        ("API", "https://ServerlessHttpApi.execute-api.us-east-1.amazonaws.com"),
+        ("POOL", "arn:aws:cognito:us-east-1:000000000000:tidemark-local-Pool"),
+        ("ZONES", "us-east-1a us-east-1b us-east-1c"),
+        ("COUNT", "2"),
+    ] {
+        assert_eq!(environment[name], expected);
+    }
+}
+
+#[test]
 fn invalid_yaml_is_rejected() {
     for (yaml, line, expected) in [
-        ("Resources:\n  Q: { Type: AWS::SQS::Queue }\n  Q: { Type: AWS::SQS::Queue }\n", 3, "twice"),
-        ("Resources:\n  Q: &a { Type: AWS::SQS::Queue }\n  R: *a\n", 3, "aliases"),
+        ("Resources:\n  Q: &a { Type: *a }\n", 2, "this alias is inside the value that it names"),
         ("Resources:\n  Q: [", 2, "not YAML"),
         ("Resources: {}\n", 1, "declares no Resources"),
         ("", 1, "empty"),

@@ -3,6 +3,8 @@
 //! This module converts YAML's short forms (`!Ref X`) to the long ones (`{Ref: X}`), so that other
 //! modules handle only the long forms.
 
+use std::collections::BTreeMap;
+
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::Value;
 
@@ -10,6 +12,13 @@ use super::problems::{TemplateError, TemplateProblem};
 
 /// Maximum nesting of a template; AWS's limit is far lower.
 const DEPTH_MAX: usize = 64;
+
+/// Maximum number of values that aliases add. Without a limit, a few lines of aliases of aliases
+/// would fill the memory.
+const COPIES_MAX: usize = 100_000;
+
+/// The key whose maps are merged into its own map.
+const MERGE_KEY: &str = "<<";
 
 /// A value in the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,13 +102,17 @@ impl Node {
 
 /// Parses the only document of `yaml`.
 pub(super) fn parse(yaml: &str) -> Result<Node, TemplateError> {
-    let mut loader = Loader { events: Parser::new_from_str(yaml), path: Vec::new() };
+    let mut loader =
+        Loader { events: Parser::new_from_str(yaml), path: Vec::new(), anchors: BTreeMap::new(), copies: 0 };
     loader.document().map_err(|problem| TemplateError { problems: vec![problem] })
 }
 
 struct Loader<'a> {
     events: Parser<'a, StrInput<'a>>,
     path: Vec<String>,
+    /// Values with an anchor, by the parser's number.
+    anchors: BTreeMap<usize, Node>,
+    copies: usize,
 }
 
 impl<'a> Loader<'a> {
@@ -143,23 +156,46 @@ impl<'a> Loader<'a> {
             return Err(self.problem(span, format!("nested more than {DEPTH_MAX} levels deep")));
         }
         match event {
-            Event::Scalar(text, style, _, tag) => {
-                let value = if style == ScalarStyle::Plain { plain(&text) } else { Value::String(text.to_string()) };
-                self.tagged(span, tag.as_deref(), NodeKind::Scalar(text.into_owned(), value))
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_text = style != ScalarStyle::Plain || tag.as_deref().is_some_and(|tag| tag.suffix == "str");
+                let value = if is_text { Value::String(text.to_string()) } else { plain(&text) };
+                self.anchored(span, anchor, tag.as_deref(), NodeKind::Scalar(text.into_owned(), value))
             }
-            Event::SequenceStart(_, tag) => {
+            Event::SequenceStart(anchor, tag) => {
                 let items = self.items()?;
-                self.tagged(span, tag.as_deref(), NodeKind::List(items))
+                self.anchored(span, anchor, tag.as_deref(), NodeKind::List(items))
             }
-            Event::MappingStart(_, tag) => {
+            Event::MappingStart(anchor, tag) => {
                 let entries = self.entries()?;
-                self.tagged(span, tag.as_deref(), NodeKind::Map(entries))
+                self.anchored(span, anchor, tag.as_deref(), NodeKind::Map(entries))
             }
-            Event::Alias(_) => {
-                Err(self.problem(span, "CloudFormation does not support YAML aliases: write the value itself"))
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                    return Err(self.problem(span, "this alias is inside the value that it names"));
+                };
+                self.copies += count(&node);
+                if self.copies > COPIES_MAX {
+                    return Err(self.problem(span, format!("the aliases add more than {COPIES_MAX} values")));
+                }
+                Ok(node)
             }
             other => Err(self.problem(span, format!("unexpected {other:?}"))),
         }
+    }
+
+    /// A node with its tag, kept for later aliases if it has an anchor.
+    fn anchored(
+        &mut self,
+        span: &Span,
+        anchor: usize,
+        tag: Option<&Tag>,
+        kind: NodeKind,
+    ) -> Result<Node, TemplateProblem> {
+        let node = self.tagged(span, tag, kind)?;
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
     }
 
     fn items(&mut self) -> Result<Vec<Node>, TemplateProblem> {
@@ -177,21 +213,34 @@ impl<'a> Loader<'a> {
 
     fn entries(&mut self) -> Result<Vec<(String, Node)>, TemplateProblem> {
         let mut entries: Vec<(String, Node)> = Vec::new();
+        let mut merged: Vec<Node> = Vec::new();
         loop {
             let (event, span) = self.next()?;
             let name = match event {
-                Event::MappingEnd => return Ok(entries),
+                Event::MappingEnd => break,
                 Event::Scalar(name, ..) => name.into_owned(),
                 _ => return Err(self.problem(&span, "a key must be a string")),
             };
-            if entries.iter().any(|(other, _)| *other == name) {
-                return Err(self.problem(&span, format!("the key {name} appears twice")));
-            }
             let (event, span) = self.next()?;
             self.path.push(name.clone());
-            entries.push((name, self.node(event, &span)?));
+            let value = self.node(event, &span)?;
             self.path.pop();
+            if name == MERGE_KEY {
+                merged.extend(value.items().unwrap_or(std::slice::from_ref(&value)).iter().cloned());
+                continue;
+            }
+            // As CloudFormation does, the last of two equal keys counts.
+            match entries.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, earlier)) => *earlier = value,
+                None => entries.push((name, value)),
+            }
         }
+        for (name, value) in merged.iter().flat_map(|map| map.entries().iter().cloned()) {
+            if !entries.iter().any(|(other, _)| *other == name) {
+                entries.push((name, value));
+            }
+        }
+        Ok(entries)
     }
 
     /// A value with the tag `!Function` is the argument of that function.
@@ -206,6 +255,8 @@ impl<'a> Loader<'a> {
                 };
                 Ok(self.at(span, NodeKind::Map(vec![(name, node)])))
             }
+            // A tag of YAML itself, such as `!!str`.
+            Some(tag) if tag.handle.starts_with("tag:yaml.org") || tag.handle == "!!" => Ok(node),
             Some(tag) => Err(self.problem(span, format!("the tag {}{} is not supported", tag.handle, tag.suffix))),
         }
     }
@@ -220,12 +271,19 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The value of an unquoted scalar in YAML's core schema.
+/// The number of values in a node, itself included.
+fn count(node: &Node) -> usize {
+    let items = node.items().unwrap_or_default().iter().map(count).sum::<usize>();
+    1 + items + node.entries().iter().map(|(_, value)| count(value)).sum::<usize>()
+}
+
+/// The value of an unquoted scalar in YAML's core schema, with the booleans of YAML 1.1, which AWS
+/// reads.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
+        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
+        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
         _ => number(text).unwrap_or_else(|| Value::String(text.to_owned())),
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn disconnect(api: &WebSocketApi, client: &Client, end: &CloseStatus,
     let mut context = context(api, client, "$disconnect", "DISCONNECT", &request_id(), now);
     context["disconnectStatusCode"] = json!(end.code);
     context["disconnectReason"] = json!(end.reason);
-    let domain = arn::socket_domain(&api.logical_id);
+    let domain = arn::api_domain(&api.logical_id);
     // The handshake's headers are no longer available; API Gateway sends these four.
     let headers = [("Host", domain.as_str()), ("x-api-key", ""), ("X-Forwarded-For", ""), ("x-restapi", "")];
     json!({
@@ -125,7 +125,7 @@ fn context(
         "apiId": api.logical_id,
         "connectedAt": client.connected_at.as_millisecond(),
         "connectionId": client.id,
-        "domainName": arn::socket_domain(&api.logical_id),
+        "domainName": arn::api_domain(&api.logical_id),
         "eventType": event_type,
         "extendedRequestId": request_id,
         "identity": client.identity(),

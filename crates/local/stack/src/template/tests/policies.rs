@@ -70,7 +70,7 @@ fn unsupported_parts_of_a_statement_are_rejected() {
     assert_eq!(of("{ Effect: Allow, Action: 'dynamodb:GetItem' }"), "Resource is missing");
     assert_eq!(
         of(&format!("{{ {allowed}, NotAction: 'dynamodb:PutItem' }}")),
-        "NotAction of a statement is not supported on this machine"
+        "NotAction is not supported on this machine: list what the statement allows"
     );
     assert_eq!(
         of(&format!("{{ {allowed}, Condition: {{ IpAddress: {{ 'aws:SourceIp': '10.0.0.0/8' }} }} }}")),
