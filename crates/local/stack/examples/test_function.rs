@@ -21,10 +21,12 @@ async fn main() -> Result<(), Error> {
 
 async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
     let (event, context) = event.into_parts();
-    if event.get("Records").is_some() {
+    // `detail-type` is a field of events from a bus.
+    if event.get("Records").is_some() || event.get("detail-type").is_some() {
         return stream(&event);
     }
     match event.get("do").or_else(|| event.pointer("/queryStringParameters/do")).and_then(Value::as_str) {
+        Some("record") => stream(&event),
         Some("fail") => Err("test_function was told to fail".into()),
         Some("crash") => std::process::exit(7),
         Some("sleep") => {

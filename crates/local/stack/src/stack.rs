@@ -4,9 +4,15 @@
 //! It is independent of YAML, sockets and processes. Durations and sizes are already checked
 //! against the limits of their AWS services.
 
+mod messaging;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub(crate) use self::messaging::{
+    Endpoint, EventInvoke, FilterScope, Messaging, Rule, RuleTarget, Subscription, Target,
+};
 
 /// All parts of a template that this machine runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,6 +32,8 @@ pub struct Stack {
     pub queues: Vec<Queue>,
     /// `AWS::IAM::Role`.
     pub roles: Vec<Role>,
+    /// Event buses, rules, topics and settings of asynchronous invocations.
+    pub(crate) messaging: Messaging,
 }
 
 /// A DynamoDB table.

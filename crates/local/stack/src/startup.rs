@@ -21,7 +21,9 @@ use crate::build;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
 use crate::event_source_mapping::{Mapping, MappingSource};
+use crate::eventbridge::{self, Buses};
 use crate::faults::Faults;
+use crate::functions::event_invoke::EventInvokes;
 use crate::functions::{Endpoints, Functions, binary_in};
 use crate::guard;
 use crate::http_api::HttpApis;
@@ -31,8 +33,10 @@ use crate::mail::{self, Mails};
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::private_files;
+use crate::queue_delivery::QueueDelivery;
 use crate::schedules::Schedules;
 use crate::secrets::{self, Secrets};
+use crate::sns::{self, Topics};
 use crate::stack::{Stack, StreamMapping};
 use crate::start_error::StartError;
 use crate::tables;
@@ -94,6 +98,8 @@ impl RunningStack {
             dynamodb: dynamodb.clone(),
             secrets_manager: format!("{http}{}", secrets::PATH),
             ses: format!("{http}{}", mail::PATH),
+            eventbridge: format!("{http}{}", eventbridge::api::PATH),
+            sns: format!("{http}{}", sns::api::PATH),
             outbound_allow: non_empty(options.outbound_allow.as_deref()).map(str::to_owned),
             // With the stage in the path, as on AWS.
             connections: stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage)),
@@ -129,7 +135,7 @@ impl RunningStack {
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
             mappings: OnceLock::new(),
         });
-        let router = router(Arc::clone(&admin), Arc::clone(&secrets), apis);
+        let router = router(Arc::clone(&admin), Arc::clone(&secrets), apis, messaging(&stack, &admin));
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
             let server = listen::serve(listener, router.clone(), stop_servers.clone());
@@ -276,11 +282,24 @@ async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
     }
 }
 
-fn router(admin: Arc<AdminState>, secrets: Arc<Secrets>, apis: HttpApis) -> Router {
+/// The routes of buses and topics. From now on functions' asynchronous invocations have their
+/// settings.
+fn messaging(stack: &Stack, admin: &AdminState) -> Router {
+    let (functions, policies) = (&admin.functions, &admin.policies);
+    let queues = Arc::new(QueueDelivery);
+    let topics = Topics::new(&stack.messaging, functions, &queues);
+    let buses = Buses::new(&stack.messaging, functions, &topics, &queues);
+    let by_function = stack.messaging.event_invokes.clone();
+    functions.set_event_invokes(EventInvokes { by_function, destinations: Arc::downgrade(&buses) });
+    eventbridge::api::router(buses, Arc::clone(policies)).merge(sns::api::router(topics, Arc::clone(policies)))
+}
+
+fn router(admin: Arc<AdminState>, secrets: Arc<Secrets>, apis: HttpApis, messaging: Router) -> Router {
     let mut own = admin_routes::router(Arc::clone(&admin))
         .merge(secrets::router(secrets, Arc::clone(&admin.policies)))
         .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&admin.policies)))
-        .merge(invoke_api::router(Arc::clone(&admin.functions)));
+        .merge(invoke_api::router(Arc::clone(&admin.functions)))
+        .merge(messaging);
     let mut rest = Router::new().fallback(request);
     if let Some(sockets) = &admin.sockets {
         own = own.merge(websocket_api::management::router(Arc::clone(sockets), Arc::clone(&admin.policies)));

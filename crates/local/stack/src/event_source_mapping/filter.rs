@@ -1,10 +1,13 @@
-//! Filter criteria of event source mappings: the part of EventBridge's pattern language that Lambda
-//! supports.
+//! EventBridge's pattern language, for rules, filter criteria of event source mappings, and filter
+//! policies of topics.
 //!
-//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html>. A pattern
-//! has the structure of the event; its leaves are lists of alternatives. All fields of a pattern
+//! Source: <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html>.
+//! A pattern has the structure of the event; its leaves are lists of alternatives. All fields of a pattern
 //! must match.
 
+use std::net::IpAddr;
+
+use ipnet::IpNet;
 use serde_json::{Map, Value};
 
 /// The filters of one mapping.
@@ -39,6 +42,9 @@ enum Alternative {
     Prefix(String),
     Suffix(String),
     EqualsIgnoreCase(String),
+    PrefixIgnoreCase(String),
+    SuffixIgnoreCase(String),
+    Cidr(IpNet),
     Wildcard(String),
     Numeric(Vec<(Comparison, f64)>),
     AnythingBut(Vec<Alternative>),
@@ -77,6 +83,10 @@ impl Filters {
 impl Pattern {
     fn matches(&self, value: Option<&Value>) -> bool {
         match self {
+            // A field of objects in a list matches if it matches in one of them.
+            Self::Fields(_) if value.and_then(Value::as_array).is_some_and(|items| !items.is_empty()) => {
+                value.and_then(Value::as_array).into_iter().flatten().any(|item| self.matches(Some(item)))
+            }
             Self::Fields(fields) => fields.iter().all(|(name, pattern)| match (name.as_str(), value) {
                 ("$or", value) => pattern.matches(value),
                 (name, value) => pattern.matches(value.and_then(|value| value.get(name))),
@@ -110,6 +120,11 @@ impl Alternative {
             (Self::Prefix(prefix), Value::String(value)) => value.starts_with(prefix.as_str()),
             (Self::Suffix(suffix), Value::String(value)) => value.ends_with(suffix.as_str()),
             (Self::EqualsIgnoreCase(wanted), Value::String(value)) => wanted.to_lowercase() == value.to_lowercase(),
+            (Self::PrefixIgnoreCase(prefix), Value::String(value)) => value.to_lowercase().starts_with(prefix),
+            (Self::SuffixIgnoreCase(suffix), Value::String(value)) => value.to_lowercase().ends_with(suffix),
+            (Self::Cidr(network), Value::String(value)) => {
+                value.parse::<IpAddr>().is_ok_and(|address| network.contains(&address))
+            }
             (Self::Wildcard(pattern), Value::String(value)) => wildcard(pattern, value),
             (Self::Numeric(bounds), Value::Number(value)) => value
                 .as_f64()
@@ -147,7 +162,7 @@ impl Comparison {
 
 fn fields_pattern(fields: &Map<String, Value>, path: &str) -> Result<Pattern, FilterError> {
     if fields.is_empty() {
-        return Err(wrong(path, "Lambda does not accept an empty object"));
+        return Err(wrong(path, "an empty object is not a pattern"));
     }
     let parse = |(name, value): (&String, &Value)| {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -213,6 +228,16 @@ fn text_operator(name: &str, argument: &Value, path: &str) -> Result<Alternative
     match (name, argument) {
         ("prefix", Value::String(prefix)) => Ok(Alternative::Prefix(prefix.clone())),
         ("suffix", Value::String(suffix)) => Ok(Alternative::Suffix(suffix.clone())),
+        ("prefix" | "suffix", Value::Object(operator)) => {
+            let text = operator.get("equals-ignore-case").and_then(Value::as_str).filter(|_| operator.len() == 1);
+            let text = text.ok_or_else(|| wrong(path, &format!("`{name}` takes a string or `equals-ignore-case`")))?;
+            let text = text.to_lowercase();
+            Ok(if name == "prefix" { Alternative::PrefixIgnoreCase(text) } else { Alternative::SuffixIgnoreCase(text) })
+        }
+        ("cidr", Value::String(network)) => network
+            .parse()
+            .map(Alternative::Cidr)
+            .map_err(|_| wrong(path, &format!("{network} is not an address range"))),
         ("equals-ignore-case", Value::String(text)) => Ok(Alternative::EqualsIgnoreCase(text.clone())),
         ("wildcard", Value::String(pattern)) => Ok(Alternative::Wildcard(pattern.clone())),
         (name, argument) => Err(wrong(path, &format!("operator `{name}` with `{argument}` is not supported"))),
@@ -295,6 +320,11 @@ mod tests {
             (json!([{"exists": false}]), json!("x"), false),
             (json!([{"prefix": "a"}, {"suffix": "z"}]), json!("xyz"), true),
             (json!(["a"]), json!(["b", "a"]), true),
+            (json!([{"prefix": {"equals-ignore-case": "AB"}}]), json!("abc"), true),
+            (json!([{"suffix": {"equals-ignore-case": ".PNG"}}]), json!("a.png"), true),
+            (json!([{"cidr": "10.0.0.0/24"}]), json!("10.0.0.255"), true),
+            (json!([{"cidr": "10.0.0.0/24"}]), json!("10.0.1.0"), false),
+            (json!([{"cidr": "2001:db8::/32"}]), json!("2001:db8::1"), true),
         ];
         for (leaf, value, expected) in cases {
             let (pattern, record) = (json!({ "field": leaf }), json!({ "field": value }));
@@ -330,6 +360,14 @@ mod tests {
     }
 
     #[test]
+    fn one_object_of_a_list_must_match_all_fields() {
+        let pattern = json!({"a": {"x": [1], "y": [2]}});
+        assert!(passes(&pattern, &json!({"a": [{"x": 0, "y": 2}, {"x": 1, "y": 2}]})));
+        assert!(!passes(&pattern, &json!({"a": [{"x": 1, "y": 0}, {"x": 0, "y": 2}]})));
+        assert!(passes(&json!({"a": {"x": [{"exists": false}]}}), &json!({"a": []})));
+    }
+
+    #[test]
     fn no_filters_let_everything_pass() {
         assert!(Filters::compile(&[]).expect("valid").pass(&json!({"eventName": "REMOVE"})));
     }
@@ -337,7 +375,7 @@ mod tests {
     #[test]
     fn an_unsupported_pattern_is_an_error_with_its_position() {
         let cases = [
-            (json!({"a": {"b": [{"cidr": "10.0.0.0/8"}]}}), "a.b"),
+            (json!({"a": {"b": [{"cidr": "10.0.0.0/80"}]}}), "a.b"),
             (json!({"a": "plain"}), "a"),
             (json!({"a": []}), "a"),
             (json!({"a": [{"numeric": ["~", 1]}]}), "a"),

@@ -25,6 +25,10 @@ pub struct Endpoints {
     pub secrets_manager: String,
     /// `AWS_ENDPOINT_URL_SESV2`.
     pub ses: String,
+    /// `AWS_ENDPOINT_URL_EVENTBRIDGE`.
+    pub eventbridge: String,
+    /// `AWS_ENDPOINT_URL_SNS`.
+    pub sns: String,
     /// `TIDEMARK_OUTBOUND_ALLOW`: non-public addresses that functions may call.
     pub outbound_allow: Option<String>,
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
@@ -95,6 +99,8 @@ pub fn variables(
         ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", endpoints.dynamodb.clone()),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets_manager.clone()),
         ("AWS_ENDPOINT_URL_SESV2", endpoints.ses.clone()),
+        ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoints.eventbridge.clone()),
+        ("AWS_ENDPOINT_URL_SNS", endpoints.sns.clone()),
         ("LAMBDA_TASK_ROOT", task_root.clone()),
         ("LAMBDA_RUNTIME_DIR", task_root),
         ("_HANDLER", "bootstrap".to_owned()),

@@ -1,13 +1,14 @@
 //! Functions: unmodified binaries, each instance behind its own Lambda Runtime API.
 
 pub mod environment;
+pub(crate) mod event_invoke;
 mod instance;
 mod pool;
 mod runtime_api;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +23,7 @@ pub use runtime_api::PAYLOAD_BYTES_MAX;
 use crate::faults::Faults;
 use crate::metrics::Metrics;
 use crate::stack::Function;
+use event_invoke::EventInvokes;
 use instance::Launcher;
 
 /// Interval for ending idle instances.
@@ -38,6 +40,7 @@ pub struct Functions {
     pools: Vec<Arc<Pool>>,
     launcher: Arc<Launcher>,
     metrics: Arc<Metrics>,
+    event_invokes: Arc<OnceLock<EventInvokes>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -70,6 +73,7 @@ impl Functions {
             pools: functions.iter().map(pool).collect(),
             launcher: Arc::clone(&launcher),
             metrics: Arc::clone(metrics),
+            event_invokes: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
@@ -118,25 +122,15 @@ impl Functions {
         self.pools.iter().find(is)
     }
 
+    /// Sets the retries and destinations of asynchronous invocations. Only the first call counts.
+    pub(crate) fn set_event_invokes(&self, settings: EventInvokes) {
+        drop(self.event_invokes.set(settings));
+    }
+
     /// Invokes a function asynchronously (`InvocationType: Event`), with Lambda's retries.
     pub fn invoke_event(&self, pool: &Arc<Pool>, payload: Bytes) {
-        let pool = Arc::clone(pool);
-        let attempts = async move {
-            for retry_delay in EVENT_RETRY_DELAYS.iter().map(Some).chain([None]) {
-                match pool.invoke(payload.clone()).await {
-                    Ok(Invocation { outcome: Ok(_), .. }) | Err(InvokeError::Stopping | InvokeError::TooLarge) => {
-                        return;
-                    }
-                    Ok(_) | Err(InvokeError::Throttled) => {}
-                }
-                match retry_delay {
-                    Some(delay) => tokio::time::sleep(*delay).await,
-                    None => {
-                        tracing::error!("{}: an event was dropped after its last retry", pool.function().short_name())
-                    }
-                }
-            }
-        };
+        let (pool, settings) = (Arc::clone(pool), Arc::clone(&self.event_invokes));
+        let attempts = async move { event_invoke::run(pool, payload, settings.get()).await };
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(attempts));
     }
 

@@ -127,10 +127,11 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner)),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
         "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
-        "" => {}
+        // Read by `event_invoke`.
+        "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "" => {}
         other => resolver.problems.at(
             event,
-            format!("events of type {other} are not supported on this machine; HttpApi, DynamoDB, Schedule and ScheduleV2 are"),
+            format!("events of type {other} are not supported on this machine; HttpApi, DynamoDB, Schedule, ScheduleV2, EventBridgeRule and SNS are"),
         ),
     }
 }

@@ -6,6 +6,8 @@
 //! other unsupported part is on the list of ignored parts. Properties that are known to matter only
 //! on AWS are on explicit lists; they are checked for errors too.
 
+mod event_invoke;
+mod event_rules;
 mod function;
 mod globals;
 mod http_api;
@@ -20,6 +22,8 @@ mod schedules;
 mod secrets_and_queues;
 mod stream_mappings;
 mod table;
+mod targets;
+mod topics;
 mod websocket_api;
 mod yaml;
 
@@ -150,6 +154,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     http_api::implicit(root, resolver, &mut stack);
     stack.web_socket_api = sockets.assemble(resolver, &stack.functions);
     stack.roles = policies.assemble(resolver);
+    event_rules::schedule_functions(&mut stack);
     routes::check_duplicates(resolver, &stack);
     stack
 }
@@ -183,6 +188,7 @@ fn local(
     match kind {
         resources::TABLE => stack.tables.extend(table::read(id, resource, &properties)),
         resources::FUNCTION => {
+            event_invoke::function(id, &properties, &mut stack.messaging);
             let function = function::read(id, resource, &properties);
             function.iter().for_each(|function| policies.want(function, properties.raw("Role").unwrap_or(resource)));
             stack.functions.extend(function);
@@ -192,6 +198,10 @@ fn local(
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
         resources::SECRET => stack.secrets.extend(secrets_and_queues::secret(id, resource, &properties)),
         resources::QUEUE => stack.queues.extend(secrets_and_queues::queue(id, resource, &properties)),
+        resources::EVENT_BUS => stack.messaging.buses.extend(event_rules::bus(id, resource, &properties)),
+        resources::EVENT_RULE => stack.messaging.rules.extend(event_rules::rule(id, resource, &properties)),
+        resources::TOPIC => topics::topic(id, resource, &properties, &mut stack.messaging),
+        resources::SUBSCRIPTION => stack.messaging.subscriptions.extend(topics::subscription(&properties)),
         _ => sockets.add(id, kind, &properties),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::intrinsics::Resolver;
 use super::yaml::Node;
 use crate::arn::{self, ACCOUNT, REGION};
+use crate::eventbridge::{DEFAULT_BUS, bus_arn, bus_name};
 
 pub(super) const TABLE: &str = "AWS::DynamoDB::Table";
 pub(super) const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
@@ -15,6 +16,10 @@ pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
 pub(super) const ROLE: &str = "AWS::IAM::Role";
 pub(super) const MANAGED_POLICY: &str = "AWS::IAM::ManagedPolicy";
+pub(super) const EVENT_BUS: &str = "AWS::Events::EventBus";
+pub(super) const EVENT_RULE: &str = "AWS::Events::Rule";
+pub(super) const TOPIC: &str = "AWS::SNS::Topic";
+pub(super) const SUBSCRIPTION: &str = "AWS::SNS::Subscription";
 pub(super) const SOCKET_API: &str = "AWS::ApiGatewayV2::Api";
 pub(super) const SOCKET_INTEGRATION: &str = "AWS::ApiGatewayV2::Integration";
 pub(super) const SOCKET_RESPONSE: &str = "AWS::ApiGatewayV2::RouteResponse";
@@ -30,7 +35,7 @@ pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
 /// ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 20] = [
+const CLOUD_ONLY: [&str; 19] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -39,9 +44,8 @@ const CLOUD_ONLY: [&str; 20] = [
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::CompositeAlarm",
     "AWS::CloudWatch::Dashboard",
-    "AWS::SNS::Topic",
     "AWS::SNS::TopicPolicy",
-    "AWS::SNS::Subscription",
+    "AWS::Events::EventBusPolicy",
     // The page is served from its folder, with the API's origin.
     "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
@@ -95,6 +99,7 @@ pub(super) fn support(kind: &str) -> ResourceSupport {
     match kind {
         TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY => ResourceSupport::Local,
         SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => ResourceSupport::Local,
+        EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
         }
@@ -185,7 +190,8 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
         TABLE => "TableName",
         FUNCTION => "FunctionName",
         QUEUE => "QueueName",
-        SECRET => "Name",
+        SECRET | EVENT_BUS | EVENT_RULE => "Name",
+        TOPIC => "TopicName",
         ROLE => "RoleName",
         MANAGED_POLICY => "ManagedPolicyName",
         _ => return None,
@@ -199,7 +205,13 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
 /// The value of `Ref`.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
-        TABLE | FUNCTION | ROLE => name(resolver, id, kind, resource),
+        TABLE | FUNCTION | ROLE | EVENT_BUS => name(resolver, id, kind, resource),
+        EVENT_RULE => {
+            let (bus, name) = (event_bus_of(resolver, resource), name(resolver, id, kind, resource)?);
+            Some(bus.map_or_else(|| name.clone(), |bus| format!("{bus}|{name}")))
+        }
+        TOPIC => Some(format!("{}:{}", arn::of_region("sns"), name(resolver, id, kind, resource)?)),
+        SUBSCRIPTION => Some(format!("{}:{}-{id}", arn::of_region("sns"), super::STACK_NAME)),
         HTTP_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
         SOCKET_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
@@ -225,7 +237,13 @@ pub(super) fn attribute(
         (FUNCTION, "Arn") => Some(arn::function(&name()?)),
         (ROLE, "Arn") => Some(format!("{}:role/{}", arn::of_account("iam"), name()?)),
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
-        (QUEUE, "QueueName") => name(),
+        (QUEUE, "QueueName") | (TOPIC, "TopicName") | (EVENT_BUS, "Name") => name(),
+        (EVENT_BUS, "Arn") => Some(bus_arn(&name()?)),
+        (EVENT_RULE, "Arn") => {
+            let bus = event_bus_of(resolver, resource).map(|bus| format!("{bus}/")).unwrap_or_default();
+            Some(format!("{}:rule/{bus}{}", arn::of_region("events"), name()?))
+        }
+        (TOPIC, "TopicArn") | (SUBSCRIPTION, "Arn") => reference(resolver, id, kind, resource),
         (SOCKET_API | HTTP_API, "ApiId") => Some(id.to_owned()),
         (HTTP_API, "ApiEndpoint") => Some(format!("https://{}", arn::api_domain(id))),
         (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::api_domain(id))),
@@ -235,6 +253,12 @@ pub(super) fn attribute(
         _ if !matches!(support(kind), ResourceSupport::Local) => Some(made_up(id, kind, attribute)),
         _ => None,
     }
+}
+
+/// The name of a rule's bus, unless it is the default bus.
+fn event_bus_of(resolver: &Resolver<'_>, rule: &Node) -> Option<String> {
+    let bus = resolver.text(rule.get("Properties")?.get("EventBusName")?)?;
+    Some(bus_name(&bus).to_owned()).filter(|name| name != DEFAULT_BUS)
 }
 
 /// A value for an attribute of a resource that only AWS has: functions get one of the right form.

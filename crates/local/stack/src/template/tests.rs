@@ -1,6 +1,7 @@
 //! Tests of small templates, valid and invalid.
 #![allow(clippy::unwrap_used)]
 
+mod messaging;
 mod policies;
 mod websocket_api;
 

@@ -1,0 +1,126 @@
+//! Asynchronous invocations: retries, the maximum age of an event, and destinations.
+//!
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{EVENT_RETRY_DELAYS, Invocation, InvokeError, Pool};
+use crate::arn;
+use crate::eventbridge::Buses;
+use crate::stack::EventInvoke;
+
+/// The settings of all functions' asynchronous invocations.
+#[derive(Debug)]
+pub(crate) struct EventInvokes {
+    /// By the function's logical id.
+    pub(crate) by_function: BTreeMap<String, EventInvoke>,
+    /// Sends to the destinations. The buses own the functions, so this must not own the buses.
+    pub(crate) destinations: Weak<Buses>,
+}
+
+/// Why the attempts ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Condition {
+    Success,
+    RetriesExhausted,
+    EventAgeExceeded,
+}
+
+impl Condition {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Success => "Success",
+            Self::RetriesExhausted => "RetriesExhausted",
+            Self::EventAgeExceeded => "EventAgeExceeded",
+        }
+    }
+}
+
+/// The last attempt of an invocation.
+struct Ended {
+    condition: Condition,
+    attempts: usize,
+    last: Result<Invocation, InvokeError>,
+}
+
+/// Invokes a function until it succeeds or its settings end the attempts, then sends the record to
+/// the destination.
+pub(super) async fn run(pool: Arc<Pool>, payload: Bytes, settings: Option<&EventInvokes>) {
+    let logical_id = &pool.function().logical_id;
+    let own = settings.and_then(|settings| settings.by_function.get(logical_id)).cloned().unwrap_or_default();
+    let Some(ended) = attempt(&pool, &payload, &own).await else { return };
+    let success = ended.condition == Condition::Success;
+    let target = if success { &own.on_success } else { &own.on_failure };
+    let buses = settings.and_then(|settings| settings.destinations.upgrade());
+    match (target, buses) {
+        (Some(target), Some(buses)) => {
+            let record = record(&pool, &payload, &ended, Timestamp::now());
+            buses.send_record(target, &arn::function(&pool.function().name), success, record);
+        }
+        _ if !success => {
+            let name = pool.function().short_name();
+            tracing::error!("{name}: an event was dropped: {}", ended.condition.name());
+        }
+        _ => {}
+    }
+}
+
+/// `None` if no record is due: the stack is stopping, or the payload is too large.
+async fn attempt(pool: &Arc<Pool>, payload: &Bytes, settings: &EventInvoke) -> Option<Ended> {
+    let start = Instant::now();
+    let delays = EVENT_RETRY_DELAYS.iter().take(settings.retries).copied().map(Some).chain([None]);
+    for (attempts, retry_delay) in (1..).zip(delays) {
+        let last = pool.invoke(payload.clone()).await;
+        let ended = |condition, last| Some(Ended { condition, attempts, last });
+        match &last {
+            Ok(Invocation { outcome: Ok(_), .. }) => return ended(Condition::Success, last),
+            Err(InvokeError::Stopping | InvokeError::TooLarge) => return None,
+            Ok(_) | Err(InvokeError::Throttled) => {}
+        }
+        let Some(delay) = retry_delay else { return ended(Condition::RetriesExhausted, last) };
+        if start.elapsed().saturating_add(delay) > settings.age_max {
+            tokio::time::sleep(settings.age_max.saturating_sub(start.elapsed())).await;
+            return ended(Condition::EventAgeExceeded, last);
+        }
+        tokio::time::sleep(delay).await;
+    }
+    None
+}
+
+/// The record of an invocation.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html>.
+fn record(pool: &Pool, payload: &[u8], ended: &Ended, now: Timestamp) -> Value {
+    let Ended { condition, attempts, last } = ended;
+    let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+    let request_id = last.as_ref().map(|invocation| invocation.request_id.clone()).unwrap_or_default();
+    let mut record = json!({
+        "version": "1.0",
+        "timestamp": format!("{now:.3}"),
+        "requestContext": {
+            "requestId": request_id,
+            "functionArn": format!("{}:$LATEST", arn::function(&pool.function().name)),
+            "condition": condition.name(),
+            "approximateInvokeCount": attempts,
+        },
+        "requestPayload": json(payload),
+    });
+    if let Ok(Invocation { outcome, .. }) = last {
+        let mut context = json!({ "statusCode": 200, "executedVersion": "$LATEST" });
+        if outcome.is_err() {
+            context["functionError"] = json!("Unhandled");
+        }
+        record["responseContext"] = context;
+        record["responsePayload"] = match outcome {
+            Ok(body) => json(body),
+            Err(failure) => json(&failure.body),
+        };
+    }
+    record
+}

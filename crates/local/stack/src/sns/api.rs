@@ -1,0 +1,156 @@
+//! The part of the SNS API that functions use.
+//!
+//! Source: <https://docs.aws.amazon.com/sns/latest/api/API_Publish.html>.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::Topics;
+use super::request::{Fields, MESSAGE_BYTES_MAX, RequestError, wrong};
+use crate::policies::{Policies, Request};
+
+/// The path of the endpoint on the stack's port.
+pub(crate) const PATH: &str = "/_local/sns";
+
+/// Maximum size of a request: a form may need three characters for each byte.
+const BODY_BYTES_MAX: usize = 4 * MESSAGE_BYTES_MAX;
+
+const NAMESPACE: &str = "http://sns.amazonaws.com/doc/2010-03-31/";
+
+type Shared = (Arc<Topics>, Arc<Policies>);
+
+/// The endpoint: a form with `Action`, as all clients of the service send it.
+pub(crate) fn router(topics: Arc<Topics>, policies: Arc<Policies>) -> Router {
+    Router::new()
+        .route(PATH, post(call))
+        .route(&format!("{PATH}/"), post(call))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .with_state((topics, policies))
+}
+
+async fn call(State((topics, policies)): State<Shared>, headers: HeaderMap, body: Bytes) -> Response {
+    let fields = Fields::parse(&body);
+    let allow = |action: &str, resource: &str| {
+        let asked = Request { action: action.to_owned(), resource: resource.to_owned(), ..Request::default() };
+        policies.allow_signed(&headers, &asked).map_err(|message| RequestError {
+            status: 403,
+            code: "AuthorizationError",
+            message,
+        })
+    };
+    let action = fields.get("Action").unwrap_or_default();
+    let answer = match action {
+        "Publish" => topic(&fields).and_then(|topic| {
+            allow("sns:Publish", topic)?;
+            publish(&topics, topic, &fields)
+        }),
+        "PublishBatch" => topic(&fields).and_then(|topic| {
+            allow("sns:Publish", topic)?;
+            publish_batch(&topics, topic, &fields)
+        }),
+        "ListTopics" => allow("sns:ListTopics", "*").map(|()| list(&topics)),
+        _ => Err(wrong("InvalidAction", "the local stack supports Publish, PublishBatch and ListTopics")),
+    };
+    let (status, body) = match answer {
+        Ok(result) => (StatusCode::OK, success(action, &result)),
+        Err(error) => (StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST), failure(&error)),
+    };
+    (status, [("content-type", "text/xml")], body).into_response()
+}
+
+fn topic(fields: &Fields) -> Result<&str, RequestError> {
+    if fields.get("PhoneNumber").is_some() {
+        return Err(wrong("OptedOut", "the local stack sends no text messages: publish to a topic"));
+    }
+    let topic = fields.get("TopicArn").or_else(|| fields.get("TargetArn"));
+    topic.ok_or_else(|| {
+        wrong("InvalidParameter", "Invalid parameter: TopicArn or TargetArn Reason: no value for required parameter")
+    })
+}
+
+fn unknown_topic() -> RequestError {
+    RequestError { status: 404, code: "NotFound", message: "Topic does not exist".to_owned() }
+}
+
+fn publish(topics: &Topics, topic: &str, fields: &Fields) -> Result<String, RequestError> {
+    let message = fields.message("")?;
+    let id = topics.publish(topic, message).ok_or_else(unknown_topic)?;
+    Ok(element("MessageId", &id))
+}
+
+fn publish_batch(topics: &Topics, topic: &str, fields: &Fields) -> Result<String, RequestError> {
+    let (mut successful, mut failed) = (String::new(), String::new());
+    if !topics.arns().any(|arn| arn == topic) {
+        return Err(unknown_topic());
+    }
+    for (id, prefix) in fields.batch()? {
+        let published =
+            fields.message(&prefix).and_then(|message| topics.publish(topic, message).ok_or_else(unknown_topic));
+        let id = element("Id", &id);
+        match published {
+            Ok(message_id) => append(&mut successful, &[id, element("MessageId", &message_id)]),
+            Err(error) => {
+                let sender = element("SenderFault", "true");
+                append(&mut failed, &[id, element("Code", error.code), element("Message", &error.message), sender]);
+            }
+        }
+    }
+    Ok(format!("<Successful>{successful}</Successful><Failed>{failed}</Failed>"))
+}
+
+fn list(topics: &Topics) -> String {
+    let mut members = String::new();
+    topics.arns().for_each(|arn| append(&mut members, &[element("TopicArn", arn)]));
+    format!("<Topics>{members}</Topics>")
+}
+
+fn append(list: &mut String, parts: &[String]) {
+    list.extend(["<member>", &parts.concat(), "</member>"]);
+}
+
+fn success(action: &str, result: &str) -> String {
+    let id = element("RequestId", &Uuid::now_v7().to_string());
+    format!(
+        "<{action}Response xmlns=\"{NAMESPACE}\"><{action}Result>{result}</{action}Result>\
+         <ResponseMetadata>{id}</ResponseMetadata></{action}Response>"
+    )
+}
+
+fn failure(error: &RequestError) -> String {
+    let parts = [element("Type", "Sender"), element("Code", error.code), element("Message", &error.message)].concat();
+    let id = element("RequestId", &Uuid::now_v7().to_string());
+    format!("<ErrorResponse xmlns=\"{NAMESPACE}\"><Error>{parts}</Error>{id}</ErrorResponse>")
+}
+
+/// An element with text.
+fn element(name: &str, text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            // XML 1.0 has no other control characters.
+            control if control.is_control() && !matches!(control, '\n' | '\t') => escaped.push('?'),
+            other => escaped.push(other),
+        }
+    }
+    format!("<{name}>{escaped}</{name}>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_in_an_answer_is_escaped() {
+        assert_eq!(element("Id", "a<b>&\u{1}"), "<Id>a&lt;b&gt;&amp;?</Id>");
+    }
+}

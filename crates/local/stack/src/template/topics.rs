@@ -1,0 +1,119 @@
+//! `AWS::SNS::Topic`, `AWS::SNS::Subscription`, and `SNS` events of functions.
+
+use serde_json::Value;
+
+use super::properties::{Properties, json};
+use super::yaml::Node;
+use super::{resources, targets};
+use crate::event_source_mapping::filter::Filters;
+use crate::stack::{Endpoint, FilterScope, Messaging, Subscription, Target};
+
+/// Properties that only AWS uses.
+const TOPIC_CLOUD_ONLY: [&str; 10] = [
+    "ArchivePolicy",
+    "ContentBasedDeduplication",
+    "DataProtectionPolicy",
+    "DeliveryStatusLogging",
+    "DisplayName",
+    "FifoThroughputScope",
+    "KmsMasterKeyId",
+    "SignatureVersion",
+    "Tags",
+    "TracingConfig",
+];
+const SUBSCRIPTION_CLOUD_ONLY: [&str; 6] =
+    ["DeliveryPolicy", "RedrivePolicy", "Region", "ReplayPolicy", "SubscriptionRoleArn", "TopicArn"];
+
+/// Reads a topic with its inline subscriptions.
+pub(super) fn topic(id: &str, resource: &Node, properties: &Properties<'_>, messaging: &mut Messaging) {
+    let resolver = properties.resolver;
+    for name in ["TopicName", "FifoTopic"] {
+        properties.raw(name);
+    }
+    let Some(topic) = resources::reference(resolver, id, resources::TOPIC, resource) else { return };
+    for item in properties.list("Subscription") {
+        let item = Properties::new(resolver, &item);
+        messaging.subscriptions.extend(subscription_to(&topic, &item));
+    }
+    properties.finish("a topic", &TOPIC_CLOUD_ONLY);
+    messaging.topics.push(topic);
+}
+
+/// Reads an `AWS::SNS::Subscription`.
+pub(super) fn subscription(properties: &Properties<'_>) -> Option<Subscription> {
+    let topic = properties.required("TopicArn")?;
+    subscription_to(&topic, properties)
+}
+
+fn subscription_to(topic: &str, properties: &Properties<'_>) -> Option<Subscription> {
+    let protocol = properties.required("Protocol");
+    let address = properties.required("Endpoint");
+    let (filter, scope) = (filter(properties), scope(properties));
+    let raw = properties.boolean("RawMessageDelivery").unwrap_or(false);
+    properties.finish("a subscription", &SUBSCRIPTION_CLOUD_ONLY);
+    let endpoint = endpoint(properties, &protocol?, address?)?;
+    Some(Subscription { topic: topic.to_owned(), endpoint, filter, scope, raw })
+}
+
+fn endpoint(properties: &Properties<'_>, protocol: &str, address: String) -> Option<Endpoint> {
+    let found = match protocol {
+        "email" | "email-json" => return Some(Endpoint::Mail(address)),
+        "lambda" | "sqs" => targets::target(properties.resolver, &address),
+        _ => {
+            let message = format!("no message is sent by {protocol} on this machine");
+            properties.resolver.problems.ignored(&properties.node, message);
+            return None;
+        }
+    };
+    match (protocol, found) {
+        ("lambda", Some(Target::Function(id))) => Some(Endpoint::Function(id)),
+        ("sqs", Some(Target::Queue(arn))) => Some(Endpoint::Queue(arn)),
+        _ => {
+            let message = format!("messages for {address} are dropped: it is not in this template");
+            let place = properties.raw("Endpoint").unwrap_or(&properties.node);
+            properties.resolver.problems.ignored(place, message);
+            None
+        }
+    }
+}
+
+/// Reads an `SNS` event of the function `function`.
+pub(super) fn function_subscription(function: &str, event: &Properties<'_>) -> Option<Subscription> {
+    let topic = event.required("Topic");
+    let (filter, scope) = (filter(event), scope(event));
+    if let Some(through_queue) = event.get("SqsSubscription").filter(|node| node.as_text() != Some("false")) {
+        let message =
+            "SqsSubscription is not supported on this machine: write a queue, a subscription and an SQS event";
+        event.resolver.problems.at(&through_queue, message);
+    }
+    event.finish("an SNS event", &["RedrivePolicy", "Region"]);
+    let endpoint = Endpoint::Function(function.to_owned());
+    Some(Subscription { topic: topic?, endpoint, filter, scope, raw: false })
+}
+
+fn filter(properties: &Properties<'_>) -> Option<Value> {
+    let node = properties.get("FilterPolicy")?;
+    let place = properties.raw("FilterPolicy").unwrap_or(&properties.node);
+    let policy = match node.as_text().map(serde_json::from_str::<Value>) {
+        None => json(&node),
+        Some(Ok(policy)) => policy,
+        Some(Err(error)) => return properties.wrong(place, format!("the filter policy is not JSON: {error}")),
+    };
+    match Filters::compile(std::slice::from_ref(&policy)) {
+        Ok(_) => Some(policy),
+        Err(error) => properties.wrong(place, error.to_string()),
+    }
+}
+
+fn scope(properties: &Properties<'_>) -> FilterScope {
+    match properties.text("FilterPolicyScope").as_deref() {
+        None | Some("MessageAttributes") => FilterScope::MessageAttributes,
+        Some("MessageBody") => FilterScope::MessageBody,
+        Some(other) => {
+            let place = properties.raw("FilterPolicyScope").unwrap_or(&properties.node);
+            let message = format!("FilterPolicyScope must be MessageAttributes or MessageBody, not {other}");
+            properties.resolver.problems.at(place, message);
+            FilterScope::MessageAttributes
+        }
+    }
+}
