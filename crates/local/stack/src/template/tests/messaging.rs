@@ -120,7 +120,7 @@ fn a_target_that_does_not_exist_here_is_on_the_list_of_ignored_parts() {
 
 #[test]
 fn an_invalid_rule_is_refused_with_its_position() {
-    let refused = |event: &str| problem(&format!("Resources:\n{}", function(event))).1;
+    let refused = |event: &str| problem(&format!("Resources:\n{}", function(&format!("{{ {event} }}")))).1;
     let said = refused("E: { Type: EventBridgeRule, Properties: { Pattern: { source: shop } } }");
     assert!(said.starts_with("filter pattern at `source`"), "{said}");
     let said = refused("E: { Type: EventBridgeRule, Properties: { Pattern: { a: [b] }, InputPath: detail } }");
