@@ -52,6 +52,11 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_OUTBOUND_ALLOW", value_name = "ADDRESSES")]
     pub outbound_allow: Option<String>,
 
+    /// Serve AWS's own domain names to the functions, for an AWS SDK of before 2024 that does not
+    /// read `AWS_ENDPOINT_URL`; needs `cc`.
+    #[arg(long, env = "TIDEMARK_AWS_DOMAINS", value_parser = clap::builder::FalseyValueParser::new())]
+    pub aws_domains: bool,
+
     /// The template to run.
     #[arg(long, env = "TIDEMARK_TEMPLATE", default_value = "template.yaml")]
     pub template: PathBuf,

@@ -8,6 +8,7 @@
 
 mod admin_routes;
 mod arn;
+pub mod aws_domains;
 pub mod banner;
 pub mod build;
 pub mod cli;

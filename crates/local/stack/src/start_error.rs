@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use engine::EngineError;
 
+use crate::aws_domains::AwsDomainsError;
 use crate::build::BuildError;
 use crate::event_source_mapping::MappingError;
 use crate::functions::FunctionStartError;
@@ -76,6 +77,9 @@ pub enum StartError {
     /// The functions do not build.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// AWS's domain names cannot be served.
+    #[error(transparent)]
+    AwsDomains(#[from] AwsDomainsError),
     /// A secret cannot be stored.
     #[error(transparent)]
     Secrets(#[from] SecretsError),

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin_routes::{self, Addresses, AdminState};
+use crate::aws_domains::AwsDomains;
 use crate::build;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
@@ -67,6 +68,7 @@ pub struct RunningStack {
     engine: Option<Engine>,
     servers: TaskTracker,
     stop_servers: CancellationToken,
+    _aws_domains: Option<AwsDomains>,
     _lock: Option<std::fs::File>,
 }
 
@@ -94,7 +96,7 @@ impl RunningStack {
 
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let http = format!("http://{here}");
-        let endpoints = Endpoints {
+        let mut endpoints = Endpoints {
             dynamodb: dynamodb.clone(),
             secrets_manager: format!("{http}{}", secrets::PATH),
             ses: format!("{http}{}", mail::PATH),
@@ -103,8 +105,14 @@ impl RunningStack {
             outbound_allow: non_empty(options.outbound_allow.as_deref()).map(str::to_owned),
             // With the stage in the path, as on AWS.
             connections: stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage)),
+            aws_domains: BTreeMap::new(),
             identity: identity.clone(),
         };
+        let aws_domains = match options.aws_domains {
+            true => Some(AwsDomains::start(&endpoints).await?),
+            false => None,
+        };
+        endpoints.aws_domains = aws_domains.as_ref().map(AwsDomains::variables).unwrap_or_default();
         let faults = Arc::new(Faults::default());
         let binary =
             |function: &crate::stack::Function| binaries.get(&function.logical_id).cloned().unwrap_or_default();
@@ -158,7 +166,19 @@ impl RunningStack {
         let schedules = Schedules::start(&functions)?;
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
-        Ok(Self { stack, ignored, admin, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
+        Ok(Self {
+            stack,
+            ignored,
+            admin,
+            secrets,
+            pages,
+            schedules,
+            engine,
+            servers,
+            stop_servers,
+            _aws_domains: aws_domains,
+            _lock: lock,
+        })
     }
 
     /// Closes connections, finishes requests, stops every started part, and waits for them.

@@ -34,6 +34,8 @@ pub struct Endpoints {
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
     /// template's value, which is the address on AWS.
     pub connections: Option<String>,
+    /// The variables of `--aws-domains`. They are not [`portable`].
+    pub aws_domains: BTreeMap<String, String>,
     /// Region and credentials for the services. With the embedded engine, each function has its own
     /// access key instead.
     pub identity: crate::dynamodb::Identity,
@@ -115,5 +117,6 @@ pub fn variables(
     ];
     let set = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
     variables.extend(set);
+    variables.extend(endpoints.aws_domains.clone());
     variables
 }
