@@ -1,9 +1,10 @@
 //! The text that the stack prints when it is up: functions and addresses. The last line begins with
 //! `ready`.
 
+use crate::eventbridge;
 use crate::mail;
 use crate::secrets::TokenSource;
-use crate::stack::{Function, Stack};
+use crate::stack::{Endpoint, Function, RuleTarget, Stack, Target};
 use crate::startup::RunningStack;
 use crate::template::{Template, TemplateProblem};
 
@@ -26,6 +27,10 @@ pub fn text(running: &RunningStack) -> String {
     }
     lines.push(format!("health        {}/_local/health", addresses.http));
     lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
+    lines.push(format!("events        {}{}", addresses.http, eventbridge::api::EVENTS));
+    if running.serves_aws_domains() {
+        lines.push("AWS domains   *.amazonaws.com leads here, for the functions only (--aws-domains)".to_owned());
+    }
     lines.push(format!("DynamoDB      {}  (any AWS client; any region and credentials)", addresses.dynamodb));
     lines.push(match &running.admin.data {
         Some(data) => format!("data          {}", data.display()),
@@ -82,10 +87,23 @@ fn functions(stack: &Stack) -> Vec<String> {
                 suffix(mapping.enabled)
             ));
         }
+        lines.extend(messages(stack, &function.logical_id));
         let schedules = function.schedules.iter();
         lines.extend(schedules.map(|schedule| format!("  {}{}", schedule.expression, suffix(schedule.enabled))));
     }
     lines
+}
+
+/// The rules and topics whose events and messages a function receives.
+fn messages(stack: &Stack, function: &str) -> Vec<String> {
+    let is_target = |target: &RuleTarget| matches!(&target.target, Target::Function(id) if id == function);
+    let rules =
+        stack.messaging.rules.iter().filter(|rule| rule.pattern.is_some() && rule.targets.iter().any(is_target));
+    let rules = rules.map(|rule| format!("  events of {} by {}{}", rule.bus, rule.name, suffix(rule.enabled)));
+    let is_own = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Function(id) if id == function);
+    let topics = stack.messaging.subscriptions.iter().filter(|subscription| is_own(&subscription.endpoint));
+    let topics = topics.map(|subscription| format!("  messages of {}", subscription.topic));
+    rules.chain(topics).collect()
 }
 
 fn suffix(enabled: bool) -> &'static str {
@@ -98,7 +116,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::stack::{Route, Schedule, WebSocketApi, WebSocketRoute};
+    use crate::eventbridge::input::TargetInput;
+    use crate::stack::{Route, Rule, Schedule, WebSocketApi, WebSocketRoute};
 
     #[test]
     fn each_function_is_listed_with_its_routes_and_triggers() {
@@ -136,10 +155,26 @@ mod tests {
             throttle: None,
             routes: vec![route("$connect", "F"), route("$default", "G")],
         };
-        let stack = Stack { functions: vec![function], web_socket_api: Some(sockets), ..Stack::default() };
+        let target = RuleTarget { target: Target::Function("F".to_owned()), input: TargetInput::Event };
+        let rule = Rule {
+            name: "paid".to_owned(),
+            bus: "orders".to_owned(),
+            pattern: Some(serde_json::json!({ "source": ["shop"] })),
+            schedule: None,
+            targets: vec![target],
+            enabled: true,
+        };
+        let mut stack = Stack { functions: vec![function], web_socket_api: Some(sockets), ..Stack::default() };
+        stack.messaging.rules.push(rule);
         assert_eq!(
             functions(&stack),
-            ["stats-reader  (256 MB, 10 s)", "  GET /stats/total", "  WebSocket $connect", "  rate(1 hour) (disabled)"]
+            [
+                "stats-reader  (256 MB, 10 s)",
+                "  GET /stats/total",
+                "  WebSocket $connect",
+                "  events of orders by paid",
+                "  rate(1 hour) (disabled)"
+            ]
         );
     }
 }

@@ -68,7 +68,7 @@ pub struct RunningStack {
     engine: Option<Engine>,
     servers: TaskTracker,
     stop_servers: CancellationToken,
-    _aws_domains: Option<AwsDomains>,
+    aws_domains: Option<AwsDomains>,
     _lock: Option<std::fs::File>,
 }
 
@@ -176,7 +176,7 @@ impl RunningStack {
             engine,
             servers,
             stop_servers,
-            _aws_domains: aws_domains,
+            aws_domains,
             _lock: lock,
         })
     }
@@ -198,6 +198,11 @@ impl RunningStack {
         if let Some(engine) = self.engine {
             engine.shutdown().await;
         }
+    }
+
+    /// Whether functions reach the stack at AWS's own domain names.
+    pub(crate) fn serves_aws_domains(&self) -> bool {
+        self.aws_domains.is_some()
     }
 
     /// The embedded engine; `None` if the stack runs on another DynamoDB.

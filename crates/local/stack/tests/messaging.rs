@@ -164,6 +164,29 @@ async fn a_message_that_passes_the_filter_policy_reaches_the_function_in_the_for
 }
 
 #[tokio::test]
+async fn a_failed_event_goes_to_the_topic_for_dead_letters() {
+    let config = "
+EventInvokeConfig: { MaximumRetryAttempts: 0 }
+DeadLetterQueue: { Type: SNS, TargetArn: arn:aws:sns:us-east-1:000000000000:dead }
+";
+    let events = "
+Dead: { Type: SNS, Properties: { Topic: arn:aws:sns:us-east-1:000000000000:dead } }
+";
+    let stage = Stage::new(config, events);
+    let running = stage.start().await;
+    let pool = running.admin.functions.get("the-test_function").unwrap();
+    running.admin.functions.invoke_event(pool, r#"{"do":"fail"}"#.into());
+    until("a dead letter", || !stage.recording().is_empty()).await;
+    let sns = stage.recording().remove(0)["Records"][0]["Sns"].clone();
+    assert_eq!(
+        (&sns["Message"], &sns["TopicArn"]),
+        (&r#"{"do":"fail"}"#.into(), &"arn:aws:sns:us-east-1:000000000000:dead".into())
+    );
+    assert_eq!(sns["MessageAttributes"]["ErrorMessage"]["Value"], "test_function was told to fail");
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn the_result_of_an_asynchronous_invocation_goes_to_its_destination() {
     let config = "
 EventInvokeConfig:

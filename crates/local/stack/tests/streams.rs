@@ -184,8 +184,13 @@ async fn checkpoints_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn parallel_batches_of_a_shard_are_rejected_with_the_reason() {
-    let error = Stage::streaming("ParallelizationFactor: 2").refusal().await;
+async fn a_mapping_with_a_parallelization_factor_runs_and_strict_refuses_it_with_the_reason() {
+    let stage = Stage::streaming("ParallelizationFactor: 2");
+    let running = stage.start().await;
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
+    stage.until_seen(1..=1).await;
+    running.stop().await;
+    let error = format!("{:#}", anyhow::Error::from(stage.try_start(&["--strict"]).await.unwrap_err()));
     assert!(error.contains("ParallelizationFactor") && error.contains("overtake"), "{error}");
 }
 

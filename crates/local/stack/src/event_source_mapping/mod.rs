@@ -88,12 +88,6 @@ pub enum MappingError {
     /// A filter pattern is invalid.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// More than one batch per shard at a time.
-    #[error(
-        "ParallelizationFactor {0} is not supported: with several batches of a shard at a time, records of different \
-         items overtake each other, and a function that counts by sequence numbers loses some. Set it to 1."
-    )]
-    Parallelization(u32),
     /// The role lacks a permission that Lambda requires for a mapping.
     #[error("its function's role lacks a permission: {0}")]
     Role(String),
@@ -125,9 +119,6 @@ impl Mapping {
     /// # Errors
     /// [`MappingError`] when the stack does not support the mapping.
     pub fn start(pool: Arc<Pool>, mapping: StreamMapping, source: MappingSource<'_>) -> Result<Self, MappingError> {
-        if mapping.parallelization_factor > 1 {
-            return Err(MappingError::Parallelization(mapping.parallelization_factor));
-        }
         check_role(&pool.function().name, &source)?;
         let name = format!("{}-{}", pool.function().logical_id, mapping.event_id);
         let progress = Arc::new(Progress::default());

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use self::input::RuleContext;
 use self::recent::{MatchedRule, RecentEvent, RecentEvents};
@@ -23,7 +22,7 @@ use crate::arn;
 use crate::event_source_mapping::filter::Filters;
 use crate::functions::Functions;
 use crate::queue_delivery::{QueueDelivery, QueueMessage};
-use crate::sns::{Message, Topics};
+use crate::sns::{Attribute, Message, Topics};
 use crate::stack::{Messaging, Rule, RuleTarget, Target};
 
 /// The bus of every account.
@@ -103,7 +102,7 @@ impl Buses {
     /// Puts an event on a bus, by its name or ARN, and returns the event's id. As on AWS, an event
     /// for a bus that does not exist is accepted and dropped.
     pub(crate) fn put(&self, bus: &str, event: NewEvent) -> String {
-        let id = Uuid::from_u128(fastrand::u128(..)).to_string();
+        let id = random_id();
         self.receive(bus_name(bus), envelope(&id, event), Origin::Sender);
         id
     }
@@ -173,6 +172,21 @@ impl Buses {
         self.put(bus, event);
     }
 
+    /// Sends the payload of a failed asynchronous invocation to the function's dead-letter queue.
+    ///
+    /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html#invocation-dlq>.
+    pub(crate) fn send_dead_letter(&self, target: &Target, body: String, attributes: BTreeMap<String, String>) {
+        match target {
+            Target::Queue(queue) => self.queues.send(queue, QueueMessage { body, attributes }),
+            Target::Topic(topic) => {
+                let text = |value| Attribute { data_type: "String".to_owned(), value };
+                let attributes = attributes.into_iter().map(|(name, value)| (name, text(value))).collect();
+                self.topics.publish(topic, Message { text: body, attributes, ..Message::default() });
+            }
+            Target::Function(_) | Target::Bus(_) => {}
+        }
+    }
+
     fn keep(&self, event: RecentEvent) {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).keep(event);
     }
@@ -202,6 +216,11 @@ fn envelope(id: &str, event: NewEvent) -> Value {
         "resources": event.resources,
         "detail": event.detail,
     })
+}
+
+/// A random UUID. It is no secret, so a fast generator is enough.
+pub(crate) fn random_id() -> String {
+    uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid().to_string()
 }
 
 /// The name in a bus's ARN, or the name itself.

@@ -1,4 +1,5 @@
-//! Asynchronous invocations: retries, the maximum age of an event, and destinations.
+//! Asynchronous invocations: retries, the maximum age of an event, destinations, and
+//! dead letters.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>.
 
@@ -14,6 +15,9 @@ use super::{EVENT_RETRY_DELAYS, Invocation, InvokeError, Pool};
 use crate::arn;
 use crate::eventbridge::Buses;
 use crate::stack::EventInvoke;
+
+/// Maximum length of the error message in a dead letter.
+const ERROR_MESSAGE_CHARS_MAX: usize = 1_024;
 
 /// The settings of all functions' asynchronous invocations.
 #[derive(Debug)]
@@ -58,17 +62,34 @@ pub(super) async fn run(pool: Arc<Pool>, payload: Bytes, settings: Option<&Event
     let success = ended.condition == Condition::Success;
     let target = if success { &own.on_success } else { &own.on_failure };
     let buses = settings.and_then(|settings| settings.destinations.upgrade());
-    match (target, buses) {
-        (Some(target), Some(buses)) => {
-            let record = record(&pool, &payload, &ended, Timestamp::now());
-            buses.send_record(target, &arn::function(&pool.function().name), success, record);
-        }
-        _ if !success => {
-            let name = pool.function().short_name();
-            tracing::error!("{name}: an event was dropped: {}", ended.condition.name());
-        }
-        _ => {}
+    if !success && (target, &own.dead_letters) == (&None, &None) {
+        tracing::error!("{}: an event was dropped: {}", pool.function().short_name(), ended.condition.name());
     }
+    let Some(buses) = buses else { return };
+    if let Some(target) = target {
+        let record = record(&pool, &payload, &ended, Timestamp::now());
+        buses.send_record(target, &arn::function(&pool.function().name), success, record);
+    }
+    if let (false, Some(target)) = (success, &own.dead_letters) {
+        let body = String::from_utf8_lossy(&payload).into_owned();
+        buses.send_dead_letter(target, body, dead_letter_attributes(&ended));
+    }
+}
+
+/// The attributes of a dead letter: the error's message is cut after 1 KB, as on AWS.
+fn dead_letter_attributes(ended: &Ended) -> BTreeMap<String, String> {
+    let (id, code, message) = match &ended.last {
+        Ok(Invocation { request_id, outcome: Err(error) }) => {
+            let body: Value = serde_json::from_slice(&error.body).unwrap_or_default();
+            let message = body.get("errorMessage").and_then(Value::as_str).unwrap_or_default();
+            (request_id.clone(), "200", message.chars().take(ERROR_MESSAGE_CHARS_MAX).collect())
+        }
+        Ok(Invocation { request_id, .. }) => (request_id.clone(), "200", String::new()),
+        Err(error) => (String::new(), "429", error.to_string()),
+    };
+    let attributes = [("RequestID", id), ("ErrorCode", code.to_owned()), ("ErrorMessage", message)];
+    let filled = attributes.into_iter().filter(|(_, value)| !value.is_empty());
+    filled.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// `None` if no record is due: the stack is stopping, or the payload is too large.

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 pub(crate) use self::attributes::Attribute;
 use crate::event_source_mapping::filter::Filters;
+use crate::eventbridge::random_id;
 use crate::functions::Functions;
 use crate::queue_delivery::{QueueDelivery, QueueMessage};
 use crate::stack::{Endpoint, FilterScope, Messaging, Subscription};
@@ -62,7 +62,7 @@ impl Topics {
         for subscription in &messaging.subscriptions {
             // The template reader has compiled the policy before, so this cannot fail.
             if let Ok(filters) = Filters::compile(subscription.filter.as_slice()) {
-                let arn = format!("{}:{}", subscription.topic, Uuid::from_u128(fastrand::u128(..)));
+                let arn = format!("{}:{}", subscription.topic, random_id());
                 let subscribed = Subscribed { arn, subscription: subscription.clone(), filters };
                 by_arn.entry(subscription.topic.clone()).or_default().push(subscribed);
             }
@@ -78,7 +78,7 @@ impl Topics {
     /// Publishes a message and returns its id; `None` if there is no such topic.
     pub(crate) fn publish(&self, topic: &str, message: Message) -> Option<String> {
         let subscribed = self.by_arn.get(topic)?;
-        let id = Uuid::from_u128(fastrand::u128(..)).to_string();
+        let id = random_id();
         for subscribed in subscribed.iter().filter(|subscribed| subscribed.wants(&message)) {
             self.deliver(subscribed, &id, &message);
         }
@@ -188,5 +188,54 @@ impl Notification<'_> {
             certificate: "https://sns.us-east-1.amazonaws.com/SimpleNotificationService-local.pem",
             unsubscribe: "https://sns.us-east-1.amazonaws.com/?Action=Unsubscribe",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUEUE: &str = "arn:aws:sqs:us-east-1:000000000000:q";
+
+    fn sent(raw: bool, message: &Message) -> QueueMessage {
+        let endpoint = Endpoint::Queue(QUEUE.to_owned());
+        let (topic, scope) = ("arn:topic".to_owned(), FilterScope::MessageBody);
+        let subscription = Subscription { topic, endpoint, filter: None, scope, raw };
+        let subscribed = Subscribed { arn: "arn:topic:1".to_owned(), subscription, filters: Filters::default() };
+        let text = message.text_for(&subscribed.subscription.endpoint);
+        Notification { subscribed: &subscribed, id: "id", message, text, time: Timestamp::UNIX_EPOCH }.for_queue()
+    }
+
+    fn message() -> Message {
+        let attribute = Attribute { data_type: "String".to_owned(), value: "v".to_owned() };
+        let texts = BTreeMap::from([("sqs".to_owned(), "for queues".to_owned())]);
+        let attributes = BTreeMap::from([("a".to_owned(), attribute)]);
+        Message { text: "for all".to_owned(), subject: Some("s".to_owned()), attributes, texts }
+    }
+
+    #[test]
+    fn a_queue_gets_the_envelope_of_sns_or_the_raw_message() {
+        let body: Value = serde_json::from_str(&sent(false, &message()).body).unwrap_or_default();
+        assert_eq!(body["Message"], "for queues");
+        assert_eq!((&body["Subject"], &body["Timestamp"]), (&json!("s"), &json!("1970-01-01T00:00:00.000Z")));
+        assert_eq!(body["MessageAttributes"], json!({ "a": { "Type": "String", "Value": "v" } }));
+        let attributes = BTreeMap::from([("a".to_owned(), "v".to_owned())]);
+        assert_eq!(sent(true, &message()), QueueMessage { body: "for queues".to_owned(), attributes });
+        let plain = Message { text: "m".to_owned(), ..Message::default() };
+        let body: Value = serde_json::from_str(&sent(false, &plain).body).unwrap_or_default();
+        assert!(body.get("Subject").is_none() && body.get("MessageAttributes").is_none(), "{body}");
+    }
+
+    #[test]
+    fn a_filter_on_the_body_refuses_a_message_that_is_not_a_json_object() {
+        let policy = json!({ "kind": ["hot"] });
+        let filters = Filters::compile(std::slice::from_ref(&policy)).unwrap_or_default();
+        let endpoint = Endpoint::Queue(QUEUE.to_owned());
+        let (topic, scope) = ("arn:topic".to_owned(), FilterScope::MessageBody);
+        let subscription = Subscription { topic, endpoint, filter: Some(policy), scope, raw: false };
+        let subscribed = Subscribed { arn: String::new(), subscription, filters };
+        let wants = |text: &str| subscribed.wants(&Message { text: text.to_owned(), ..Message::default() });
+        assert!(wants(r#"{"kind":"hot"}"#));
+        assert!(!wants(r#"{"kind":"cold"}"#) && !wants("hot") && !wants("[]"));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Messaging {
     pub(crate) topics: Vec<String>,
     /// `AWS::SNS::Subscription` resources, inline subscriptions, and functions' `SNS` events.
     pub(crate) subscriptions: Vec<Subscription>,
-    /// `EventInvokeConfig` by the function's logical id.
+    /// `EventInvokeConfig` and `DeadLetterQueue` by the function's logical id.
     pub(crate) event_invokes: BTreeMap<String, EventInvoke>,
 }
 
@@ -111,10 +111,18 @@ pub(crate) struct EventInvoke {
     pub(crate) on_success: Option<Target>,
     /// `DestinationConfig.OnFailure`.
     pub(crate) on_failure: Option<Target>,
+    /// `DeadLetterQueue`: a queue or a topic.
+    pub(crate) dead_letters: Option<Target>,
 }
 
 impl Default for EventInvoke {
     fn default() -> Self {
-        Self { retries: 2, age_max: Duration::from_secs(21_600), on_success: None, on_failure: None }
+        Self {
+            retries: 2,
+            age_max: Duration::from_secs(21_600),
+            on_success: None,
+            on_failure: None,
+            dead_letters: None,
+        }
     }
 }

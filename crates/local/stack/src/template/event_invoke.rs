@@ -1,4 +1,4 @@
-//! `EventInvokeConfig` of a function, and its events from buses and topics.
+//! `EventInvokeConfig` and `DeadLetterQueue` of a function, and its events from buses and topics.
 
 use super::properties::Properties;
 use super::yaml::{Node, NodeKind};
@@ -12,7 +12,8 @@ const RETRIES_MAX: i64 = 2;
 const AGE_S_MIN: i64 = 60;
 const AGE_S_MAX: i64 = 21_600;
 
-/// Reads the events of a function from buses and topics, and its `EventInvokeConfig`.
+/// Reads the events of a function from buses and topics, and the settings of its
+/// asynchronous invocations.
 pub(super) fn function(id: &str, properties: &Properties<'_>, messaging: &mut Messaging) {
     for (event_id, event) in properties.raw("Events").map(Node::entries).unwrap_or_default() {
         let nothing = event.with(NodeKind::Map(Vec::new()));
@@ -25,8 +26,11 @@ pub(super) fn function(id: &str, properties: &Properties<'_>, messaging: &mut Me
             _ => {}
         }
     }
-    if let Some(config) = properties.map("EventInvokeConfig") {
-        messaging.event_invokes.insert(id.to_owned(), event_invoke(&config));
+    let (config, dead_letters) = (properties.map("EventInvokeConfig"), properties.map("DeadLetterQueue"));
+    if config.is_some() || dead_letters.is_some() {
+        let settings = config.map(|config| event_invoke(&config)).unwrap_or_default();
+        let dead_letters = dead_letters.and_then(|queue| destination(&queue, "TargetArn"));
+        messaging.event_invokes.insert(id.to_owned(), EventInvoke { dead_letters, ..settings });
     }
 }
 
@@ -35,15 +39,16 @@ fn event_invoke(config: &Properties<'_>) -> EventInvoke {
     let retries = config.count("MaximumRetryAttempts", 0..=RETRIES_MAX).unwrap_or(default.retries);
     let age_max = config.seconds("MaximumEventAgeInSeconds", AGE_S_MIN..=AGE_S_MAX).unwrap_or(default.age_max);
     let destinations = config.map("DestinationConfig");
-    let of = |name: &str| destinations.as_ref().and_then(|both| destination(&both.map(name)?));
+    let of = |name: &str| destinations.as_ref().and_then(|both| destination(&both.map(name)?, "Destination"));
     let (on_success, on_failure) = (of("OnSuccess"), of("OnFailure"));
     destinations.iter().for_each(|both| both.finish("destinations", &[]));
     config.finish("the settings of asynchronous invocations", &[]);
-    EventInvoke { retries, age_max, on_success, on_failure }
+    EventInvoke { retries, age_max, on_success, on_failure, dead_letters: None }
 }
 
-fn destination(properties: &Properties<'_>) -> Option<Target> {
-    let (kind, arn) = (properties.text("Type"), properties.text("Destination"));
+/// The receiver whose ARN is in the property `name`.
+fn destination(properties: &Properties<'_>, name: &str) -> Option<Target> {
+    let (kind, arn) = (properties.text("Type"), properties.text(name));
     properties.finish("a destination", &[]);
     let Some(arn) = arn else {
         // SAM generates the queue or the topic.

@@ -43,6 +43,14 @@ pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
              lose its order: with TumblingWindowInSeconds, ParallelizationFactor must be 1",
         );
     }
+    if parallelization_factor > 1 && tumbling_window.is_zero() {
+        let place = event.raw("ParallelizationFactor").unwrap_or(&event.node);
+        event.resolver.problems.ignored(
+            place,
+            "this machine processes one batch of a shard at a time: on AWS, records of different items overtake each \
+             other, and a function that counts by sequence numbers would lose some",
+        );
+    }
     let mapping = StreamMapping {
         event_id: id.to_owned(),
         table: table.clone().unwrap_or_default(),

@@ -90,11 +90,13 @@ fn the_settings_of_asynchronous_invocations_have_destinations() {
       EventInvokeConfig:
         MaximumRetryAttempts: 1
         DestinationConfig: { OnFailure: { Type: Lambda, Destination: !GetAtt Worker.Arn } }
+      DeadLetterQueue: { Type: SNS, TargetArn: 'arn:aws:sns:us-east-1:000000000000:dead' }
 ",
     );
     let messaging = stack(&resources).messaging;
     let on_failure = Some(Target::Function("Worker".to_owned()));
-    let expected = EventInvoke { retries: 1, on_failure, ..EventInvoke::default() };
+    let dead_letters = Some(Target::Topic("arn:aws:sns:us-east-1:000000000000:dead".to_owned()));
+    let expected = EventInvoke { retries: 1, on_failure, dead_letters, ..EventInvoke::default() };
     assert_eq!(messaging.event_invokes["Worker"], expected);
 }
 
