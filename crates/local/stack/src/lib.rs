@@ -22,6 +22,7 @@ mod http_api;
 mod invoke_api;
 mod listen;
 pub mod mail;
+mod messaging;
 mod metrics;
 mod policies;
 mod private_files;

@@ -22,22 +22,21 @@ use crate::build;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
 use crate::event_source_mapping::{Mapping, MappingSource};
-use crate::eventbridge::{self, Buses};
+use crate::eventbridge;
 use crate::faults::Faults;
-use crate::functions::event_invoke::EventInvokes;
 use crate::functions::{Endpoints, Functions, binary_in};
 use crate::guard;
 use crate::http_api::HttpApis;
 use crate::invoke_api;
 use crate::listen;
 use crate::mail::{self, Mails};
+use crate::messaging;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::private_files;
-use crate::queue_delivery::QueueDelivery;
 use crate::schedules::Schedules;
 use crate::secrets::{self, Secrets};
-use crate::sns::{self, Topics};
+use crate::sns;
 use crate::stack::{Stack, StreamMapping};
 use crate::start_error::StartError;
 use crate::tables;
@@ -143,7 +142,8 @@ impl RunningStack {
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
             mappings: OnceLock::new(),
         });
-        let router = router(Arc::clone(&admin), Arc::clone(&secrets), apis, messaging(&stack, &admin));
+        let (_buses, messaging) = messaging::start(&stack, &functions, &policies);
+        let router = router(Arc::clone(&admin), Arc::clone(&secrets), apis, messaging);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
             let server = listen::serve(listener, router.clone(), stop_servers.clone());
@@ -305,18 +305,6 @@ async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
         ticks.tick().await;
         metrics.record_usage(meter.used());
     }
-}
-
-/// The routes of buses and topics. From now on functions' asynchronous invocations have their
-/// settings.
-fn messaging(stack: &Stack, admin: &AdminState) -> Router {
-    let (functions, policies) = (&admin.functions, &admin.policies);
-    let queues = Arc::new(QueueDelivery);
-    let topics = Topics::new(&stack.messaging, functions, &queues);
-    let buses = Buses::new(&stack.messaging, functions, &topics, &queues);
-    let by_function = stack.messaging.event_invokes.clone();
-    functions.set_event_invokes(EventInvokes { by_function, destinations: Arc::downgrade(&buses) });
-    eventbridge::api::router(buses, Arc::clone(policies)).merge(sns::api::router(topics, Arc::clone(policies)))
 }
 
 fn router(admin: Arc<AdminState>, secrets: Arc<Secrets>, apis: HttpApis, messaging: Router) -> Router {

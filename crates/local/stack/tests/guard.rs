@@ -51,7 +51,7 @@ async fn no_port_accepts_requests_of_other_sites() {
     let stage = Stage::sockets(&["$connect"], "");
     let running = stage.start().await;
     let addresses = running.admin.addresses.clone();
-    for path in ["/_local/health", "/_local/environment", "/_local/metrics", "/_local/mail"] {
+    for path in ["/_local/health", "/_local/environment", "/_local/metrics", "/_local/mail", "/_local/events"] {
         is_guarded(Method::GET, &format!("{}{path}", addresses.http)).await;
     }
     for path in [
@@ -59,6 +59,8 @@ async fn no_port_accepts_requests_of_other_sites() {
         "/@connections/AAAAAAAAAAAAAAA=",
         "/_local/secretsmanager",
         "/_local/ses/v2/email/outbound-emails",
+        "/_local/eventbridge",
+        "/_local/sns",
     ] {
         is_guarded(Method::POST, &format!("{}{path}", addresses.http)).await;
     }
