@@ -29,7 +29,7 @@ pub fn text(running: &RunningStack) -> String {
     lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
     lines.push(format!("events        {}{}", addresses.http, eventbridge::api::EVENTS));
     if running.serves_aws_domains() {
-        lines.push("AWS domains   *.amazonaws.com leads here, for the functions only (--aws-domains)".to_owned());
+        lines.push("AWS domains   *.amazonaws.com leads here, for the functions only".to_owned());
     }
     lines.push(format!("DynamoDB      {}  (any AWS client; any region and credentials)", addresses.dynamodb));
     lines.push(match &running.admin.data {

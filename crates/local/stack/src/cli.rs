@@ -52,8 +52,9 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_OUTBOUND_ALLOW", value_name = "ADDRESSES")]
     pub outbound_allow: Option<String>,
 
-    /// Serve AWS's own domain names to the functions, for an AWS SDK of before 2024 that does not
-    /// read `AWS_ENDPOINT_URL`; needs `cc`.
+    /// Serve AWS's own domain names to the functions, for an AWS SDK that does not read
+    /// `AWS_ENDPOINT_URL`; by default only if a binary has a Rust SDK of before version 1.0. Needs
+    /// Linux and `cc`.
     #[arg(long, env = "TIDEMARK_AWS_DOMAINS", value_parser = clap::builder::FalseyValueParser::new())]
     pub aws_domains: bool,
 

@@ -107,10 +107,8 @@ impl RunningStack {
             aws_domains: BTreeMap::new(),
             identity: identity.clone(),
         };
-        let aws_domains = match options.aws_domains {
-            true => Some(AwsDomains::start(&endpoints).await?),
-            false => None,
-        };
+        let paths = binaries.values().cloned().collect();
+        let aws_domains = AwsDomains::for_functions(&endpoints, options.aws_domains, paths).await?;
         endpoints.aws_domains = aws_domains.as_ref().map(AwsDomains::variables).unwrap_or_default();
         let faults = Arc::new(Faults::default());
         let binary =

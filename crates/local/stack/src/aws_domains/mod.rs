@@ -1,12 +1,14 @@
 //! Serves AWS's own domain names to functions, for SDKs that do not read `AWS_ENDPOINT_URL`.
 //!
-//! The Rust SDK reads these variables since version 1.0 of 2023. An older one calls
-//! `https://dynamodb.us-east-1.amazonaws.com`. With `--aws-domains`, the stack serves HTTPS with a
-//! certificate of its own authority, which exists only during this run. The functions' processes
-//! trust it through `SSL_CERT_FILE`. A small library in `LD_PRELOAD` sends their connections to
-//! `*.amazonaws.com` there. Other processes on the machine are not affected.
+//! The Rust SDK reads this variable since version 1.0 of 2023. An older one calls
+//! `https://dynamodb.us-east-1.amazonaws.com`. If a function's binary has such an SDK, or with
+//! `--aws-domains`, the stack serves HTTPS with a certificate of its own authority, which exists
+//! only during this run. The functions' processes trust it through `SSL_CERT_FILE`. A small library
+//! in `LD_PRELOAD` sends their connections to `*.amazonaws.com` there. Other processes on the
+//! machine are not affected.
 
 mod certificate;
+mod detect;
 mod proxy;
 
 use std::collections::BTreeMap;
@@ -46,16 +48,46 @@ pub enum AwsDomainsError {
     #[error("cannot use the certificate for AWS's domain names")]
     Tls(#[from] tokio_rustls::rustls::Error),
     /// The library does not compile.
-    #[error("--aws-domains needs a C compiler (`cc`) and Linux or macOS: {0}")]
+    #[error("AWS's domain names need Linux and a C compiler (`cc`): {0}")]
     Compiler(String),
 }
 
 impl AwsDomains {
+    /// Starts to serve the domain names if `asked`, or if one of the binaries needs them. In the
+    /// second case the stack runs without them if they cannot be served.
+    ///
+    /// # Errors
+    /// [`AwsDomainsError`], if `asked`.
+    pub(crate) async fn for_functions(
+        endpoints: &Endpoints,
+        asked: bool,
+        binaries: Vec<PathBuf>,
+    ) -> Result<Option<Self>, AwsDomainsError> {
+        if asked {
+            return Self::start(endpoints).await.map(Some);
+        }
+        let found = tokio::task::spawn_blocking(move || detect::first_with_old_sdk(&binaries).cloned()).await;
+        let Some(binary) = found.ok().flatten() else { return Ok(None) };
+        let binary = binary.display();
+        match Self::start(endpoints).await {
+            Ok(domains) => {
+                tracing::info!("{binary} has an AWS SDK that does not read AWS_ENDPOINT_URL: serving *.amazonaws.com");
+                Ok(Some(domains))
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "{binary} has an AWS SDK that does not read AWS_ENDPOINT_URL, and will not work: {error}"
+                );
+                Ok(None)
+            }
+        }
+    }
+
     /// Starts to serve the domain names of the services at `endpoints`.
     ///
     /// # Errors
     /// [`AwsDomainsError`].
-    pub(crate) async fn start(endpoints: &Endpoints) -> Result<Self, AwsDomainsError> {
+    async fn start(endpoints: &Endpoints) -> Result<Self, AwsDomainsError> {
         let folder = tempfile::Builder::new().prefix("tidemark-local-").tempdir()?;
         let certificates = certificate::make()?;
         let bundle = folder.path().join("certificates.pem");
@@ -85,6 +117,9 @@ fn with_own_roots(authority: &str) -> std::io::Result<String> {
 }
 
 async fn compile(folder: &Path, port: u16) -> Result<PathBuf, AwsDomainsError> {
+    if !cfg!(target_os = "linux") {
+        return Err(AwsDomainsError::Compiler("this is another system".to_owned()));
+    }
     let (source, library) = (folder.join("redirect.c"), folder.join("redirect.so"));
     std::fs::write(&source, REDIRECT)?;
     let compiler = std::env::var_os("CC").filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".into());

@@ -61,7 +61,7 @@ impl Services {
         let Some(address) = self.address(&host) else {
             tracing::warn!("a function called {host}, which is not on this machine");
             let message = format!(
-                "{host} is not on this machine: --aws-domains serves DynamoDB, EventBridge, SNS, Secrets Manager and SES"
+                "{host} is not on this machine: only these are: DynamoDB, EventBridge, SNS, Secrets Manager and SES"
             );
             return answer(StatusCode::NOT_IMPLEMENTED, message);
         };

@@ -34,7 +34,7 @@ pub struct Endpoints {
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
     /// template's value, which is the address on AWS.
     pub connections: Option<String>,
-    /// The variables of `--aws-domains`. They are not [`portable`].
+    /// The variables with which a process reaches AWS's domain names on this machine. They are not [`portable`].
     pub aws_domains: BTreeMap<String, String>,
     /// Region and credentials for the services. With the embedded engine, each function has its own
     /// access key instead.

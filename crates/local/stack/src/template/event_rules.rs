@@ -21,7 +21,7 @@ const RULE_CLOUD_ONLY: [&str; 3] = ["Description", "RoleArn", "Tags"];
 
 /// On AWS these apply while a target cannot be reached. On this machine a target always accepts an
 /// event; the retries of a function that fails are Lambda's.
-const TARGET_CLOUD_ONLY: [&str; 4] = ["DeadLetterConfig", "RetryPolicy", "RoleArn", "SqsParameters"];
+const TARGET_CLOUD_ONLY: [&str; 3] = ["DeadLetterConfig", "RetryPolicy", "RoleArn"];
 
 /// A rule has at most five targets. Source:
 /// <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html>.
@@ -46,6 +46,10 @@ pub(super) fn rule(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         resolver.problems.at(&properties.node, format!("a rule has at most {TARGETS_MAX} targets"));
     }
     let targets: Vec<RuleTarget> = items.iter().filter_map(|item| rule_target(resolver, item)).collect();
+    if schedule.is_some() && targets.iter().any(|target| !matches!(target.target, Target::Function(_))) {
+        let message = "a schedule invokes only functions on this machine: its other targets get nothing";
+        resolver.problems.ignored(properties.raw("ScheduleExpression").unwrap_or(resource), message);
+    }
     properties.finish("a rule", &RULE_CLOUD_ONLY);
     if properties.node.get("EventPattern").is_none() && properties.node.get("ScheduleExpression").is_none() {
         return properties.wrong(resource, "a rule has an EventPattern or a ScheduleExpression");
