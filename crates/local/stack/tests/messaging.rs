@@ -32,6 +32,13 @@ News:
     FilterPolicy: { kind: [hot], level: [{ numeric: [">=", 3] }] }
 "#;
 
+/// Adds resources to the end of the stage's template.
+fn add_resources(stage: &Stage, resources: &str) {
+    let path = stage.path("template.yaml");
+    let template = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{}\n{resources}", template.trim_end())).unwrap();
+}
+
 async fn put_events(running: &RunningStack, caller: &str, request: &Value) -> Response {
     let url = format!("{}/_local/eventbridge", running.admin.addresses.http);
     let signature = format!("AWS4-HMAC-SHA256 Credential={caller}/20261123/us-east-1/events/aws4_request");
@@ -98,6 +105,36 @@ async fn an_input_transformer_shapes_the_event_of_the_default_bus() {
 }
 
 #[tokio::test]
+async fn a_rule_passes_an_event_to_a_second_bus_and_a_topic_but_not_to_a_third_bus() {
+    let events = "News: { Type: SNS, Properties: { Topic: !Ref Topic } }\n";
+    let stage = Stage::new("", events);
+    let resources = "
+  Second: { Type: AWS::Events::EventBus, Properties: { Name: second } }
+  Third: { Type: AWS::Events::EventBus, Properties: { Name: third } }
+  Topic: { Type: AWS::SNS::Topic }
+  First:
+    Type: AWS::Events::Rule
+    Properties: { EventPattern: { source: [shop] }, Targets: [{ Id: a, Arn: !GetAtt Second.Arn }] }
+  Onward:
+    Type: AWS::Events::Rule
+    Properties:
+      EventBusName: !Ref Second
+      EventPattern: { source: [{ prefix: sh }] }
+      Targets: [{ Id: a, Arn: !GetAtt Third.Arn }, { Id: b, Arn: !Ref Topic, InputPath: $.detail }]
+";
+    add_resources(&stage, resources);
+    let running = stage.start().await;
+    let entry = json!({ "Source": "shop", "DetailType": "Order", "Detail": "{\"n\":1}" });
+    put_events(&running, "anybody", &json!({ "Entries": [entry] })).await.error_for_status().unwrap();
+    stage.until("a message", |stage| !stage.recording().is_empty()).await;
+    assert_eq!(stage.recording()[0]["Records"][0]["Sns"]["Message"], r#"{"n":1}"#);
+    let recent = recent(&running).await;
+    let buses: Vec<&Value> = recent["items"].as_array().unwrap().iter().map(|item| &item["bus"]).collect();
+    assert_eq!(buses, ["second", "default"]);
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn a_request_above_the_limits_or_without_permission_puts_no_event() {
     let stage = Stage::new("Role: !GetAtt Role.Arn\n", EVENTS);
     let role = "
@@ -109,9 +146,7 @@ async fn a_request_above_the_limits_or_without_permission_puts_no_event() {
         - PolicyName: events
           PolicyDocument: { Statement: [{ Effect: Allow, Action: events:PutEvents, Resource: '*orders' }] }
 ";
-    let path = stage.path("template.yaml");
-    let template = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, format!("{}\n{role}", template.trim_end())).unwrap();
+    add_resources(&stage, role);
     let running = stage.start().await;
     let entry = |bus: &str| json!({ "Source": "a", "DetailType": "b", "Detail": "{}", "EventBusName": bus });
     let large =
