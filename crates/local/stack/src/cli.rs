@@ -53,7 +53,7 @@ pub struct Options {
     pub outbound_allow: Option<String>,
 
     /// Serve AWS's own domain names to the functions, for an AWS SDK that does not read
-    /// `AWS_ENDPOINT_URL`; by default only if a binary has a Rust SDK of before version 1.0. Needs
+    /// `AWS_ENDPOINT_URL`; by default only if a binary has a Rust SDK of before March 2024. Needs
     /// Linux and `cc`.
     #[arg(long, env = "TIDEMARK_AWS_DOMAINS", value_parser = clap::builder::FalseyValueParser::new())]
     pub aws_domains: bool,

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem::Finder;
 
-/// A text in each binary with a Rust SDK of before version 1.0: a part of its user agent.
-const OLD_SDK: &[u8] = b"aws-sdk-rust";
+/// Texts in binaries with a Rust SDK: a part of its user agent, and the names of its crates in the
+/// positions of panics.
+const SDK: [&[u8]; 2] = [b"aws-sdk-rust", b"aws-smithy-"];
 
 /// A text in each binary whose SDK reads the variable.
 const VARIABLE: &[u8] = b"AWS_ENDPOINT_URL";
@@ -23,7 +24,7 @@ pub(super) fn first_with_old_sdk(binaries: &[PathBuf]) -> Option<&PathBuf> {
 
 fn has_old_sdk(binary: &Path) -> io::Result<bool> {
     let mut file = File::open(binary)?;
-    let (old, variable) = (Finder::new(OLD_SDK), Finder::new(VARIABLE));
+    let (sdk, variable) = (SDK.map(Finder::new), Finder::new(VARIABLE));
     let (mut found, mut buffer, mut kept) = (false, vec![0; CHUNK_BYTES], 0);
     loop {
         let read = match buffer.get_mut(kept..) {
@@ -35,7 +36,7 @@ fn has_old_sdk(binary: &Path) -> io::Result<bool> {
         if variable.find(text).is_some() {
             return Ok(false);
         }
-        found |= old.find(text).is_some();
+        found = found || sdk.iter().any(|part| part.find(text).is_some());
         if read == 0 {
             return Ok(found);
         }
@@ -61,8 +62,8 @@ mod tests {
             std::fs::write(&path, content).expect("written");
             path
         };
-        let (new, none) = (file("new", &[OLD_SDK, VARIABLE]), file("none", &[b"no client"]));
-        let (old, missing) = (file("old", &[b"x", OLD_SDK]), folder.path().join("missing"));
+        let (new, none) = (file("new", &[SDK[0], VARIABLE]), file("none", &[b"no client"]));
+        let (old, missing) = (file("old", &[b"x", SDK[1]]), folder.path().join("missing"));
         assert_eq!(first_with_old_sdk(&[new.clone(), none.clone(), missing.clone()]), None);
         assert_eq!(first_with_old_sdk(&[new, none, missing, old.clone()]), Some(&old));
     }

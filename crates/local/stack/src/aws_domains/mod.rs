@@ -1,11 +1,13 @@
 //! Serves AWS's own domain names to functions, for SDKs that do not read `AWS_ENDPOINT_URL`.
 //!
-//! The Rust SDK reads this variable since version 1.0 of 2023. An older one calls
+//! The Rust SDK reads this variable since its release of 2024-03-26. An older one calls
 //! `https://dynamodb.us-east-1.amazonaws.com`. If a function's binary has such an SDK, or with
 //! `--aws-domains`, the stack serves HTTPS with a certificate of its own authority, which exists
 //! only during this run. The functions' processes trust it through `SSL_CERT_FILE`. A small library
 //! in `LD_PRELOAD` sends their connections to `*.amazonaws.com` there. Other processes on the
 //! machine are not affected.
+//!
+//! Source: <https://github.com/awslabs/aws-sdk-rust/releases/tag/release-2024-03-26>.
 
 mod certificate;
 mod detect;
