@@ -160,10 +160,10 @@ async fn environment(State(admin): State<Arc<AdminState>>) -> String {
     variables.map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
-/// For each function: the requests that its role refused, and how often each of its grants was
-/// used.
+/// For each function: the requests that its role refused, how often each of its grants was used, and
+/// the least policy for its calls.
 async fn policies(State(admin): State<Arc<AdminState>>) -> Response {
-    Json(json!({ "functions": admin.policies.usage() })).into_response()
+    Json(json!({ "functions": admin.policies.usage(), "suggested": admin.policies.suggestions() })).into_response()
 }
 
 async fn faults(State(admin): State<Arc<AdminState>>) -> Response {

@@ -81,7 +81,8 @@ pub struct Function {
     pub timeout: Duration,
     /// `ReservedConcurrentExecutions`.
     pub reserved_concurrency: Option<u32>,
-    /// `Role`: the ARN of a role of the template. `None`: the function may do everything here.
+    /// The ARN of `Role`, or of the role that SAM makes of `Policies`. `None`: the role is not in the
+    /// template, so the function may do everything here.
     pub role: Option<String>,
     /// `HttpApi` events.
     pub routes: Vec<Route>,
@@ -271,7 +272,16 @@ pub struct Role {
     pub statements: Vec<Statement>,
 }
 
-/// An `Allow` statement of a policy.
+/// Whether a statement allows or denies calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// `Allow`.
+    Allow,
+    /// `Deny`: no other statement can allow the call.
+    Deny,
+}
+
+/// A statement of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     /// The policy that contains it: `ClickWriterRole: store-clicks`, or a managed policy's logical
@@ -279,6 +289,8 @@ pub struct Statement {
     pub policy: String,
     /// Its line in the template.
     pub line: usize,
+    /// `Effect`.
+    pub effect: Effect,
     /// `Action`, resolved; `*` stands for any text.
     pub actions: Vec<String>,
     /// `Resource`, resolved; `*` stands for any text.

@@ -67,6 +67,14 @@ pub enum StartError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// No run has ended in the data folder.
+    #[error("no run has ended in the data folder: cannot read {}", .path.display())]
+    NoRun {
+        /// The file with the suggested policies.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// Another stack uses the data folder.
     #[error("data folder {} is in use by another stack (--data-dir / TIDEMARK_DATA_DIR sets another)", .0.display())]
     DataInUse(PathBuf),

@@ -1,6 +1,7 @@
 //! Starts a stack in order, and stops it.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -169,6 +170,14 @@ impl RunningStack {
         self.schedules.stop().await;
         drop(tokio::time::timeout(STOP_GRACE, self.servers.wait()).await);
         self.admin.functions.stop().await;
+        if let Some(data) = &self.admin.data {
+            let path = data.join(SUGGESTED_POLICIES);
+            let written = private_files::empty_file(&path)
+                .and_then(|mut file| file.write_all(self.admin.policies.suggested_yaml().as_bytes()));
+            if let Err(error) = written {
+                tracing::warn!("{} cannot be written: {error}", path.display());
+            }
+        }
         if let Some(engine) = self.engine {
             engine.shutdown().await;
         }
@@ -198,6 +207,18 @@ pub fn read_template(options: &Options) -> Result<Template, StartError> {
         false => Ok(template),
     });
     read.map_err(|source| StartError::InvalidTemplate { path, source })
+}
+
+/// The file in the data folder with the policies that the last run needed.
+const SUGGESTED_POLICIES: &str = "policies.yaml";
+
+/// The least policies that the last run with this data folder needed, as YAML.
+///
+/// # Errors
+/// [`StartError::NoRun`] if no run has ended in this folder.
+pub fn suggested_policies(options: &Options) -> Result<String, StartError> {
+    let path = options.data_dir.join(SUGGESTED_POLICIES);
+    std::fs::read_to_string(&path).map_err(|source| StartError::NoRun { path, source })
 }
 
 /// The data folder, locked for as long as the returned file is open; none with `--in-memory`.

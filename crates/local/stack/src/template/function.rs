@@ -24,7 +24,7 @@ const RESERVED_VARIABLES: [&str; 5] =
 const RESERVED_PREFIX: &str = "AWS_LAMBDA_";
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 21] = [
+const CLOUD_ONLY: [&str; 20] = [
     "Architectures",
     "AutoPublishAliasAllProperties",
     "AutoPublishCodeSha256",
@@ -38,7 +38,6 @@ const CLOUD_ONLY: [&str; 21] = [
     "PackageType",
     "LoggingConfig",
     "PermissionsBoundary",
-    "Policies",
     "PropagateTags",
     "RecursiveLoop",
     "RolePath",
@@ -77,6 +76,8 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         stream_mappings: Vec::new(),
         schedules: Vec::new(),
     };
+    // Read with the role.
+    properties.raw("Policies");
     if let Some(events) = properties.raw("Events") {
         for (event_id, event) in events.entries() {
             add_event(&mut function, event_id, event, properties);

@@ -10,6 +10,7 @@ mod function;
 mod globals;
 mod http_api;
 mod intrinsics;
+mod known_policies;
 mod parameters;
 mod policies;
 mod problems;
@@ -183,12 +184,13 @@ fn local(
     match kind {
         resources::TABLE => stack.tables.extend(table::read(id, resource, &properties)),
         resources::FUNCTION => {
-            let function = function::read(id, resource, &properties);
-            function.iter().for_each(|function| policies.want(function, properties.raw("Role").unwrap_or(resource)));
-            stack.functions.extend(function);
+            if let Some(mut function) = function::read(id, resource, &properties) {
+                function.role = policies.role_of(&function, &properties);
+                stack.functions.push(function);
+            }
         }
         resources::ROLE => policies.add_role(id, resource, &properties),
-        resources::MANAGED_POLICY => policies.add_managed(id, resource, &properties),
+        resources::MANAGED_POLICY | resources::POLICY => policies.add_policy(id, kind, resource, &properties),
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
         resources::SECRET => stack.secrets.extend(secrets_and_queues::secret(id, resource, &properties)),
         resources::QUEUE => stack.queues.extend(secrets_and_queues::queue(id, resource, &properties)),

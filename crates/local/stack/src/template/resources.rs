@@ -14,6 +14,7 @@ pub(super) const REST_API: &str = "AWS::Serverless::Api";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
 pub(super) const ROLE: &str = "AWS::IAM::Role";
+pub(super) const POLICY: &str = "AWS::IAM::Policy";
 pub(super) const MANAGED_POLICY: &str = "AWS::IAM::ManagedPolicy";
 pub(super) const SOCKET_API: &str = "AWS::ApiGatewayV2::Api";
 pub(super) const SOCKET_INTEGRATION: &str = "AWS::ApiGatewayV2::Integration";
@@ -93,7 +94,7 @@ pub(super) enum ResourceSupport {
 /// How a resource of this type is handled.
 pub(super) fn support(kind: &str) -> ResourceSupport {
     match kind {
-        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY => ResourceSupport::Local,
+        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY | POLICY => ResourceSupport::Local,
         SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
@@ -204,6 +205,7 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
         SOCKET_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
+        POLICY => Some(format!("{}-{id}", super::STACK_NAME)),
         MANAGED_POLICY => Some(format!("{}:policy/{}", arn::of_account("iam"), name(resolver, id, kind, resource)?)),
         // The reference of most types is a name.
         _ if !matches!(support(kind), ResourceSupport::Local) => Some(format!("{}-{id}", super::STACK_NAME)),
