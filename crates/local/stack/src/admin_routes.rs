@@ -18,6 +18,7 @@ use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
 use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
+use crate::stack::ApiKind;
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::WebSocketServer;
 
@@ -32,6 +33,19 @@ pub struct Addresses {
     pub sockets: Option<String>,
     /// DynamoDB and its streams.
     pub dynamodb: String,
+    /// Each API of the template, in its order.
+    pub apis: Vec<ApiAddress>,
+}
+
+/// The address of an API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ApiAddress {
+    /// Its logical id.
+    pub name: String,
+    /// Its kind.
+    pub kind: ApiKind,
+    /// `http://127.0.0.1:3001`, with the stage of a REST API.
+    pub url: String,
 }
 
 /// The state that the admin routes show and change.

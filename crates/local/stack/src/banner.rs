@@ -3,7 +3,7 @@
 
 use crate::mail;
 use crate::secrets::TokenSource;
-use crate::stack::{Function, Stack};
+use crate::stack::{ApiKind, Function, Stack};
 use crate::startup::RunningStack;
 use crate::template::{Template, TemplateProblem};
 
@@ -20,6 +20,10 @@ pub fn text(running: &RunningStack) -> String {
     }
     if running.pages.is_none() {
         lines.push("              (no page: the folder of --web-dir is missing; build it with `make page`)".to_owned());
+    }
+    // The first API is on the stack's own address.
+    for api in addresses.apis.iter().filter(|api| api.url != addresses.http) {
+        lines.push(format!("{:13} {}/  ({})", kind_name(api.kind), api.url, api.name));
     }
     if let Some(sockets) = &addresses.sockets {
         lines.push(format!("WebSocket API {sockets}"));
@@ -88,6 +92,14 @@ fn functions(stack: &Stack) -> Vec<String> {
     lines
 }
 
+fn kind_name(kind: ApiKind) -> &'static str {
+    match kind {
+        ApiKind::Http => "HTTP API",
+        ApiKind::Rest => "REST API",
+        ApiKind::FunctionUrl => "function URL",
+    }
+}
+
 fn suffix(enabled: bool) -> &'static str {
     if enabled { "" } else { " (disabled)" }
 }
@@ -98,7 +110,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::stack::{Route, Schedule, WebSocketApi, WebSocketRoute};
+    use crate::stack::{PayloadFormat, Route, Schedule, WebSocketApi, WebSocketRoute};
 
     #[test]
     fn each_function_is_listed_with_its_routes_and_triggers() {
@@ -113,7 +125,11 @@ mod tests {
             timeout: Duration::from_secs(10),
             reserved_concurrency: None,
             role: None,
-            routes: vec![Route { api: None, route_key: "GET /stats/total".to_owned() }],
+            routes: vec![Route {
+                api: "ServerlessHttpApi".to_owned(),
+                route_key: "GET /stats/total".to_owned(),
+                payload: PayloadFormat::V2,
+            }],
             stream_mappings: Vec::new(),
             schedules: vec![Schedule {
                 event_id: "S".to_owned(),

@@ -15,8 +15,7 @@ pub struct Stack {
     pub tables: Vec<Table>,
     /// `AWS::Serverless::Function`.
     pub functions: Vec<Function>,
-    /// `AWS::Serverless::HttpApi`; a function with HTTP events and no `ApiId` belongs to the
-    /// implicit API.
+    /// HTTP APIs, REST APIs and function URLs. The first is served on the stack's own port.
     pub http_apis: Vec<HttpApi>,
     /// `AWS::ApiGatewayV2::Api` with its parts.
     pub web_socket_api: Option<WebSocketApi>,
@@ -84,7 +83,7 @@ pub struct Function {
     /// The ARN of `Role`, or of the role that SAM makes of `Policies`. `None`: the role is not in the
     /// template, so the function may do everything here.
     pub role: Option<String>,
-    /// `HttpApi` events.
+    /// `HttpApi` and `Api` events, and the function URL.
     pub routes: Vec<Route>,
     /// `DynamoDB` events.
     pub stream_mappings: Vec<StreamMapping>,
@@ -100,23 +99,52 @@ impl Function {
     }
 }
 
-/// One route of an HTTP API; its function contains it.
+/// One route of an API; its function contains it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
-    /// Logical id of the API; `None` is the implicit one.
-    pub api: Option<String>,
+    /// Logical id of the API.
+    pub api: String,
     /// API Gateway's route key: `GET /stats/daily/{date}`, `ANY /x/{proxy+}` or `$default`.
     pub route_key: String,
+    /// The form of the event.
+    pub payload: PayloadFormat,
 }
 
-/// An HTTP API.
+/// The form of an HTTP event and of its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayloadFormat {
+    /// 1.0, of REST APIs.
+    V1,
+    /// 2.0, of HTTP APIs and function URLs.
+    V2,
+}
+
+/// The kind of an API. Kinds differ in their events, their errors and their paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ApiKind {
+    /// `AWS::Serverless::HttpApi`.
+    Http,
+    /// `AWS::Serverless::Api`.
+    Rest,
+    /// `FunctionUrlConfig` of a function.
+    FunctionUrl,
+}
+
+/// An HTTP API, a REST API or a function URL.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpApi {
-    /// The key under `Resources`.
+    /// The key under `Resources`, or the id that SAM gives it.
     pub logical_id: String,
-    /// `CorsConfiguration`.
+    /// Its kind.
+    pub kind: ApiKind,
+    /// `StageName`; `$default` has no part in the path.
+    pub stage: String,
+    /// `BinaryMediaTypes` of a REST API: bodies of these types arrive as base64.
+    pub binary_media_types: Vec<String>,
+    /// `CorsConfiguration` or `Cors`.
     pub cors: Option<Cors>,
-    /// `DefaultRouteSettings`: steady requests per second, and burst.
+    /// `DefaultRouteSettings` or `MethodSettings`: steady requests per second, and burst.
     pub throttle: Option<Throttle>,
 }
 

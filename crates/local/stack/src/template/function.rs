@@ -78,6 +78,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     };
     // Read with the role.
     properties.raw("Policies");
+    properties.raw("FunctionUrlConfig");
     if let Some(events) = properties.raw("Events") {
         for (event_id, event) in events.entries() {
             add_event(&mut function, event_id, event, properties);
@@ -124,6 +125,7 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
     let inner = Properties::new(resolver, outer.raw("Properties").unwrap_or(&nothing));
     outer.finish("an event", &[]);
     match kind.as_str() {
+        "Api" => function.routes.extend(routes::read_rest(&inner)),
         "HttpApi" => function.routes.extend(routes::read(&inner)),
         "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner)),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
@@ -131,7 +133,7 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "" => {}
         other => resolver.problems.at(
             event,
-            format!("events of type {other} are not supported on this machine; HttpApi, DynamoDB, Schedule and ScheduleV2 are"),
+            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, Schedule and ScheduleV2 are"),
         ),
     }
 }

@@ -7,6 +7,7 @@
 //! on AWS are on explicit lists; they are checked for errors too.
 
 mod function;
+mod function_url;
 mod globals;
 mod http_api;
 mod intrinsics;
@@ -16,6 +17,7 @@ mod policies;
 mod problems;
 mod properties;
 mod resources;
+mod rest_api;
 mod routes;
 mod schedules;
 mod secrets_and_queues;
@@ -30,7 +32,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use self::problems::{TemplateError, TemplateProblem};
-pub use self::resources::IMPLICIT_HTTP_API;
 
 use self::intrinsics::Resolver;
 use self::problems::Problems;
@@ -149,6 +150,9 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
         }
     }
     http_api::implicit(root, resolver, &mut stack);
+    rest_api::implicit(root, resolver, &mut stack);
+    // The first is on the stack's own port: an API before a function URL.
+    stack.http_apis.sort_by_key(|api| api.kind);
     stack.web_socket_api = sockets.assemble(resolver, &stack.functions);
     stack.roles = policies.assemble(resolver);
     routes::check_duplicates(resolver, &stack);
@@ -182,10 +186,16 @@ fn local(
     let properties = Properties::new(resolver, attributes.raw("Properties").unwrap_or(&nothing));
     attributes.finish("a resource", &RESOURCE_CLOUD_ONLY);
     match kind {
+        resources::SIMPLE_TABLE => stack.tables.extend(table::read_simple(id, resource, &properties)),
+        resources::REST_API => stack.http_apis.push(rest_api::read(id, &properties)),
         resources::TABLE => stack.tables.extend(table::read(id, resource, &properties)),
         resources::FUNCTION => {
             if let Some(mut function) = function::read(id, resource, &properties) {
                 function.role = policies.role_of(&function, &properties);
+                if let Some((url, route)) = function_url::read(id, &properties) {
+                    stack.http_apis.push(url);
+                    function.routes.push(route);
+                }
                 stack.functions.push(function);
             }
         }

@@ -202,7 +202,13 @@ fn statements(policy: &str, document: &Properties<'_>) -> Vec<Statement> {
     let statements = document.raw("Statement").map(|node| node.items().unwrap_or(std::slice::from_ref(node)).to_vec());
     document.finish("a policy document", &["Id", "Version"]);
     let statements = statements.unwrap_or_default();
-    statements.iter().filter_map(|node| statement(policy, &Properties::new(document.resolver, node))).collect()
+    let resolver = document.resolver;
+    // A whole statement may depend on a condition.
+    let resolved = statements.iter().filter_map(|node| match node.intrinsic() {
+        Some(_) => resolver.resolve(node),
+        None => Some(node.clone()),
+    });
+    resolved.filter_map(|node| statement(policy, &Properties::new(resolver, &node))).collect()
 }
 
 /// A statement; none if it denies calls under a condition that is not known here.

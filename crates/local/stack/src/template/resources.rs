@@ -23,10 +23,10 @@ pub(super) const SOCKET_ROUTE: &str = "AWS::ApiGatewayV2::Route";
 pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 
 /// The HTTP API that SAM generates for functions whose HTTP events name none.
-pub const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
+pub(super) const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
 
 /// The REST API that SAM generates for functions whose `Api` events name none, and its stage.
-pub(crate) const IMPLICIT_REST_API: &str = "ServerlessRestApi";
+pub(super) const IMPLICIT_REST_API: &str = "ServerlessRestApi";
 pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
@@ -94,7 +94,9 @@ pub(super) enum ResourceSupport {
 /// How a resource of this type is handled.
 pub(super) fn support(kind: &str) -> ResourceSupport {
     match kind {
-        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY | POLICY => ResourceSupport::Local,
+        TABLE | SIMPLE_TABLE | FUNCTION | HTTP_API | REST_API | SECRET | QUEUE | ROLE | MANAGED_POLICY | POLICY => {
+            ResourceSupport::Local
+        }
         SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
@@ -183,7 +185,7 @@ pub(super) fn generated(resources: &[(String, Node)]) -> BTreeMap<String, Genera
 /// CloudFormation.
 pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     let property = match kind {
-        TABLE => "TableName",
+        TABLE | SIMPLE_TABLE => "TableName",
         FUNCTION => "FunctionName",
         QUEUE => "QueueName",
         SECRET => "Name",
@@ -200,8 +202,8 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
 /// The value of `Ref`.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
-        TABLE | FUNCTION | ROLE => name(resolver, id, kind, resource),
-        HTTP_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
+        TABLE | SIMPLE_TABLE | FUNCTION | ROLE => name(resolver, id, kind, resource),
+        HTTP_API | REST_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
         SOCKET_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
@@ -223,12 +225,13 @@ pub(super) fn attribute(
 ) -> Option<String> {
     let name = || name(resolver, id, kind, resource);
     match (kind, attribute) {
-        (TABLE, "Arn") => Some(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", name()?)),
+        (TABLE | SIMPLE_TABLE, "Arn") => Some(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", name()?)),
         (FUNCTION, "Arn") => Some(arn::function(&name()?)),
         (ROLE, "Arn") => Some(format!("{}:role/{}", arn::of_account("iam"), name()?)),
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
         (QUEUE, "QueueName") => name(),
         (SOCKET_API | HTTP_API, "ApiId") => Some(id.to_owned()),
+        (REST_API, "RootResourceId") => Some("root".to_owned()),
         (HTTP_API, "ApiEndpoint") => Some(format!("https://{}", arn::api_domain(id))),
         (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::api_domain(id))),
         (QUEUE, "QueueUrl") => reference(resolver, id, kind, resource),
