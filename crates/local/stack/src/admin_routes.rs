@@ -18,6 +18,7 @@ use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
 use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
+use crate::queues::Queues;
 use crate::stack::ApiKind;
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::WebSocketServer;
@@ -69,6 +70,8 @@ pub struct AdminState {
     pub policies: Arc<Policies>,
     /// The faults of the embedded engine; `None` if the stack runs on another engine.
     pub engine_faults: Option<Arc<engine::Faults>>,
+    /// The queues of the template.
+    pub(crate) queues: Arc<Queues>,
     /// The mappings; set once they run, when the stack is up.
     pub mappings: OnceLock<Vec<Mapping>>,
 }
@@ -116,6 +119,7 @@ async fn health(State(admin): State<Arc<AdminState>>) -> Response {
         "functions": admin.functions.all().iter().map(function).collect::<Vec<_>>(),
         "connections": admin.sockets.as_ref().map(|sockets| sockets.count()),
         "mappings": mappings.into_iter().flatten().map(mapping).collect::<Vec<_>>(),
+        "queues": admin.queues.counts(),
         "faultsInjected": injected,
     });
     let status = if mappings.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

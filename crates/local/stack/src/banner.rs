@@ -86,6 +86,11 @@ fn functions(stack: &Stack) -> Vec<String> {
                 suffix(mapping.enabled)
             ));
         }
+        for mapping in &function.queue_mappings {
+            let queue = mapping.queue.rsplit(':').next().unwrap_or_default();
+            let size = mapping.batch_size;
+            lines.push(format!("  queue {queue}, up to {size} messages per batch{}", suffix(mapping.enabled)));
+        }
         let schedules = function.schedules.iter();
         lines.extend(schedules.map(|schedule| format!("  {}{}", schedule.expression, suffix(schedule.enabled))));
     }
@@ -131,6 +136,7 @@ mod tests {
                 payload: PayloadFormat::V2,
             }],
             stream_mappings: Vec::new(),
+            queue_mappings: Vec::new(),
             schedules: vec![Schedule {
                 event_id: "S".to_owned(),
                 expression: "rate(1 hour)".to_owned(),

@@ -23,6 +23,7 @@ pub mod mail;
 mod metrics;
 mod policies;
 mod private_files;
+pub(crate) mod queues;
 mod schedules;
 pub mod secrets;
 pub mod stack;

@@ -21,7 +21,7 @@ pub struct Stack {
     pub web_socket_api: Option<WebSocketApi>,
     /// `AWS::SecretsManager::Secret`.
     pub secrets: Vec<Secret>,
-    /// `AWS::SQS::Queue`: supported only as a destination of failed batches.
+    /// `AWS::SQS::Queue`.
     pub queues: Vec<Queue>,
     /// `AWS::IAM::Role`.
     pub roles: Vec<Role>,
@@ -87,8 +87,30 @@ pub struct Function {
     pub routes: Vec<Route>,
     /// `DynamoDB` events.
     pub stream_mappings: Vec<StreamMapping>,
+    /// `SQS` events.
+    pub queue_mappings: Vec<QueueMapping>,
     /// `Schedule` and `ScheduleV2` events.
     pub schedules: Vec<Schedule>,
+}
+
+impl Queue {
+    /// A standard or FIFO queue with SQS's defaults, for a queue that another stack owns.
+    #[must_use]
+    pub fn standing_in(name: &str) -> Self {
+        Self {
+            logical_id: name.to_owned(),
+            name: name.to_owned(),
+            arn: format!("{}:{name}", crate::arn::of_region("sqs")),
+            fifo: name.ends_with(".fifo"),
+            content_based_deduplication: true,
+            visibility_timeout: Duration::from_secs(30),
+            delay: Duration::ZERO,
+            retention: Duration::from_secs(345_600),
+            receive_wait: Duration::ZERO,
+            message_bytes_max: crate::queues::MESSAGE_BYTES_MAX,
+            redrive: None,
+        }
+    }
 }
 
 impl Function {
@@ -285,6 +307,52 @@ pub struct Queue {
     pub name: String,
     /// The ARN, as `GetAtt Arn` returns it.
     pub arn: String,
+    /// `FifoQueue`.
+    pub fifo: bool,
+    /// `ContentBasedDeduplication`.
+    pub content_based_deduplication: bool,
+    /// `VisibilityTimeout`.
+    pub visibility_timeout: Duration,
+    /// `DelaySeconds`.
+    pub delay: Duration,
+    /// `MessageRetentionPeriod`.
+    pub retention: Duration,
+    /// `ReceiveMessageWaitTimeSeconds`.
+    pub receive_wait: Duration,
+    /// `MaximumMessageSize`, bytes.
+    pub message_bytes_max: usize,
+    /// `RedrivePolicy`.
+    pub redrive: Option<Redrive>,
+}
+
+/// Where a queue's messages go that were received too often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redrive {
+    /// `deadLetterTargetArn`.
+    pub target_arn: String,
+    /// `maxReceiveCount`.
+    pub receive_count_max: u32,
+}
+
+/// A Lambda event source mapping on a queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueMapping {
+    /// The event's key under `Events`.
+    pub event_id: String,
+    /// The queue's ARN.
+    pub queue: String,
+    /// `BatchSize`, 1 to 10,000.
+    pub batch_size: usize,
+    /// `MaximumBatchingWindowInSeconds`.
+    pub batching_window: Duration,
+    /// `FilterCriteria.Filters[].Pattern`.
+    pub filters: Vec<serde_json::Value>,
+    /// `FunctionResponseTypes` contains `ReportBatchItemFailures`.
+    pub report_batch_item_failures: bool,
+    /// `ScalingConfig.MaximumConcurrency`.
+    pub concurrency_max: Option<usize>,
+    /// `Enabled`.
+    pub enabled: bool,
 }
 
 /// A role with the statements of its own and its managed policies.

@@ -107,6 +107,14 @@ pub enum StartError {
         /// The reason.
         source: MappingError,
     },
+    /// A mapping on a queue does not start.
+    #[error("{mapping}: {reason}")]
+    QueueMapping {
+        /// The mapping's name.
+        mapping: String,
+        /// The reason.
+        reason: String,
+    },
     /// The table of a mapping does not exist or has no stream.
     #[error("{mapping}: the table {table} has no stream")]
     NoStream {

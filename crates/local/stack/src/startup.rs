@@ -33,6 +33,7 @@ use crate::mail::{self, Mails};
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::private_files;
+use crate::queues::{self, QueueMappings, Queues};
 use crate::schedules::Schedules;
 use crate::secrets::{self, Secrets};
 use crate::stack::{ApiKind, Function, HttpApi, Stack, StreamMapping};
@@ -61,6 +62,7 @@ pub struct RunningStack {
     pub secrets: Arc<Secrets>,
     /// The folder of static pages, if it exists.
     pub pages: Option<PathBuf>,
+    queue_mappings: QueueMappings,
     schedules: Schedules,
     engine: Option<Engine>,
     servers: TaskTracker,
@@ -99,6 +101,7 @@ impl RunningStack {
             dynamodb: dynamodb.clone(),
             secrets_manager: format!("{http}{}", secrets::PATH),
             lambda: http.clone(),
+            sqs: format!("{http}{}", queues::PATH),
             ses: format!("{http}{}", mail::PATH),
             outbound_allow: non_empty(options.outbound_allow.as_deref()).map(str::to_owned),
             // With the stage in the path, as on AWS.
@@ -123,6 +126,7 @@ impl RunningStack {
             apis,
         };
         let client = dynamodb::client(&dynamodb, &identity);
+        let queues = Arc::new(Queues::new(&stack.queues));
         let admin = Arc::new(AdminState {
             addresses,
             waiting: WaitingItems::new(client.clone(), &stack.tables),
@@ -133,6 +137,7 @@ impl RunningStack {
             faults,
             policies: Arc::clone(&policies),
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
+            queues,
             mappings: OnceLock::new(),
         });
         let shared: Shared = Arc::new((Arc::clone(&admin), http_apis));
@@ -163,10 +168,24 @@ impl RunningStack {
         }
         functions.warm().await?;
         let mappings = start_mappings(&stack, &admin, &streams, &identity, engine.as_ref(), data)?;
+        let queue_mappings = QueueMappings::start(&functions, &admin.queues, &policies)
+            .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
         let schedules = Schedules::start(&functions)?;
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
-        Ok(Self { stack, ignored, admin, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
+        Ok(Self {
+            stack,
+            ignored,
+            admin,
+            secrets,
+            pages,
+            queue_mappings,
+            schedules,
+            engine,
+            servers,
+            stop_servers,
+            _lock: lock,
+        })
     }
 
     /// Closes connections, finishes requests, stops every started part, and waits for them.
@@ -180,6 +199,7 @@ impl RunningStack {
         for mapping in self.admin.mappings.get().into_iter().flatten() {
             mapping.stop().await;
         }
+        self.queue_mappings.stop().await;
         self.schedules.stop().await;
         drop(tokio::time::timeout(STOP_GRACE, self.servers.wait()).await);
         self.admin.functions.stop().await;
@@ -341,6 +361,7 @@ fn router(shared: &Shared, secrets: Arc<Secrets>) -> Router {
     let mut own = admin_routes::router(Arc::clone(admin))
         .merge(secrets::router(secrets, Arc::clone(&admin.policies)))
         .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&admin.policies)))
+        .merge(queues::router(Arc::clone(&admin.queues), Arc::clone(&admin.policies)))
         .merge(invoke_api::router(Arc::clone(&admin.functions), Arc::clone(&admin.policies)));
     let mut rest = Router::new().fallback(request);
     if let Some(sockets) = &admin.sockets {

@@ -25,6 +25,8 @@ pub struct Endpoints {
     pub secrets_manager: String,
     /// `AWS_ENDPOINT_URL_LAMBDA`.
     pub lambda: String,
+    /// `AWS_ENDPOINT_URL_SQS`.
+    pub sqs: String,
     /// `AWS_ENDPOINT_URL_SESV2`.
     pub ses: String,
     /// `TIDEMARK_OUTBOUND_ALLOW`: non-public addresses that functions may call.
@@ -97,6 +99,7 @@ pub fn variables(
         ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", endpoints.dynamodb.clone()),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets_manager.clone()),
         ("AWS_ENDPOINT_URL_LAMBDA", endpoints.lambda.clone()),
+        ("AWS_ENDPOINT_URL_SQS", endpoints.sqs.clone()),
         ("AWS_ENDPOINT_URL_SESV2", endpoints.ses.clone()),
         ("LAMBDA_TASK_ROOT", task_root.clone()),
         ("LAMBDA_RUNTIME_DIR", task_root),

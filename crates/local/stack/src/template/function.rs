@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::properties::Properties;
 use super::yaml::Node;
-use super::{resources, routes, schedules, stream_mappings};
+use super::{queues, resources, routes, schedules, stream_mappings};
 use crate::stack::Function;
 
 /// Lambda's limits and defaults.
@@ -74,6 +74,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         role: properties.text("Role"),
         routes: Vec::new(),
         stream_mappings: Vec::new(),
+        queue_mappings: Vec::new(),
         schedules: Vec::new(),
     };
     // Read with the role.
@@ -128,12 +129,13 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "Api" => function.routes.extend(routes::read_rest(&inner)),
         "HttpApi" => function.routes.extend(routes::read(&inner)),
         "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner)),
+        "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner)),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
         "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
         "" => {}
         other => resolver.problems.at(
             event,
-            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, Schedule and ScheduleV2 are"),
+            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, SQS, Schedule and ScheduleV2 are"),
         ),
     }
 }

@@ -16,11 +16,12 @@ mod parameters;
 mod policies;
 mod problems;
 mod properties;
+mod queues;
 mod resources;
 mod rest_api;
 mod routes;
 mod schedules;
-mod secrets_and_queues;
+mod secrets;
 mod stream_mappings;
 mod table;
 mod websocket_api;
@@ -149,6 +150,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             }
         }
     }
+    queues::add_foreign(&mut stack, resolver);
     http_api::implicit(root, resolver, &mut stack);
     rest_api::implicit(root, resolver, &mut stack);
     // The first is on the stack's own port: an API before a function URL.
@@ -202,8 +204,8 @@ fn local(
         resources::ROLE => policies.add_role(id, resource, &properties),
         resources::MANAGED_POLICY | resources::POLICY => policies.add_policy(id, kind, resource, &properties),
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
-        resources::SECRET => stack.secrets.extend(secrets_and_queues::secret(id, resource, &properties)),
-        resources::QUEUE => stack.queues.extend(secrets_and_queues::queue(id, resource, &properties)),
+        resources::SECRET => stack.secrets.extend(secrets::read(id, resource, &properties)),
+        resources::QUEUE => stack.queues.extend(queues::read(id, resource, &properties)),
         _ => sockets.add(id, kind, &properties),
     }
 }

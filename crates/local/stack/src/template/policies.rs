@@ -94,6 +94,9 @@ impl PolicyParts {
         if !function.stream_mappings.is_empty() {
             managed.push(("AWSLambdaDynamoDBExecutionRole".to_owned(), place.clone()));
         }
+        if !function.queue_mappings.is_empty() {
+            managed.push(("AWSLambdaSQSQueueExecutionRole".to_owned(), place.clone()));
+        }
         let policies = policies.map(|node| node.items().unwrap_or(std::slice::from_ref(&node)).to_vec());
         for policy in policies.unwrap_or_default() {
             let Some((name, parameters)) = policy_template(&policy) else {

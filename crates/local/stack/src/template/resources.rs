@@ -195,8 +195,14 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     };
     match resource.get("Properties").and_then(|properties| properties.get(property)) {
         Some(name) => resolver.text(name),
+        None if kind == QUEUE && is_fifo(resource) => Some(format!("{}-{id}.fifo", super::STACK_NAME)),
         None => Some(format!("{}-{id}", super::STACK_NAME)),
     }
+}
+
+fn is_fifo(queue: &Node) -> bool {
+    let fifo = queue.get("Properties").and_then(|properties| properties.get("FifoQueue"));
+    fifo.and_then(Node::as_text) == Some("true")
 }
 
 /// The value of `Ref`.
