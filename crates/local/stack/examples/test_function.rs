@@ -1,7 +1,7 @@
 //! A Lambda function for tests: its event tells it what to do.
 //!
-//! It records each stream event as one line of the file `RECORDING`. A record whose new image has
-//! `poison` makes the invocation fail; a record with `stumble` is reported as a failure.
+//! It records each event with records as one line of the file `RECORDING`. A record whose new image or
+//! body has `poison` makes the invocation fail; a record with `stumble` is reported as a failure.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -56,15 +56,22 @@ fn stream(event: &Value) -> Result<Value, Error> {
         file.write_all(format!("{event}\n").as_bytes())?;
     }
     let records = event.get("Records").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let is = |record: &Value, what: &str| record.pointer(&format!("/dynamodb/NewImage/{what}")).is_some();
+    let is = |record: &Value, what: &str| {
+        let body = record.get("body").and_then(Value::as_str);
+        record.pointer(&format!("/dynamodb/NewImage/{what}")).is_some() || body.is_some_and(|body| body.contains(what))
+    };
     if records.iter().any(|record| is(record, "poison")) {
         return Err("a poison record".into());
     }
     let reported = records.iter().filter(|record| is(record, "stumble"));
-    let failures: Vec<Value> =
-        reported.map(|record| json!({ "itemIdentifier": record.pointer("/dynamodb/SequenceNumber") })).collect();
+    let failures: Vec<Value> = reported.map(|record| json!({ "itemIdentifier": id_of(record) })).collect();
     let mut state = event.get("state").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
     let counted = state.get("count").and_then(Value::as_u64).unwrap_or_default();
     state.insert("count".to_owned(), json!(counted + records.len() as u64));
     Ok(json!({ "state": state, "batchItemFailures": failures }))
+}
+
+/// The id by which a function reports a record as a failure.
+fn id_of(record: &Value) -> Option<&Value> {
+    record.pointer("/dynamodb/SequenceNumber").or_else(|| record.get("messageId"))
 }

@@ -18,6 +18,8 @@ use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
 use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
+use crate::queues::Queues;
+use crate::stack::ApiKind;
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::WebSocketServer;
 
@@ -32,6 +34,19 @@ pub struct Addresses {
     pub sockets: Option<String>,
     /// DynamoDB and its streams.
     pub dynamodb: String,
+    /// Each API of the template, in its order.
+    pub apis: Vec<ApiAddress>,
+}
+
+/// The address of an API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ApiAddress {
+    /// Its logical id.
+    pub name: String,
+    /// Its kind.
+    pub kind: ApiKind,
+    /// `http://127.0.0.1:3001`, with the stage of a REST API.
+    pub url: String,
 }
 
 /// The state that the admin routes show and change.
@@ -55,6 +70,8 @@ pub struct AdminState {
     pub policies: Arc<Policies>,
     /// The faults of the embedded engine; `None` if the stack runs on another engine.
     pub engine_faults: Option<Arc<engine::Faults>>,
+    /// The queues of the template.
+    pub(crate) queues: Arc<Queues>,
     /// The mappings; set once they run, when the stack is up.
     pub mappings: OnceLock<Vec<Mapping>>,
 }
@@ -102,6 +119,7 @@ async fn health(State(admin): State<Arc<AdminState>>) -> Response {
         "functions": admin.functions.all().iter().map(function).collect::<Vec<_>>(),
         "connections": admin.sockets.as_ref().map(|sockets| sockets.count()),
         "mappings": mappings.into_iter().flatten().map(mapping).collect::<Vec<_>>(),
+        "queues": admin.queues.counts(),
         "faultsInjected": injected,
     });
     let status = if mappings.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -160,10 +178,10 @@ async fn environment(State(admin): State<Arc<AdminState>>) -> String {
     variables.map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
-/// For each function: the requests that its role refused, and how often each of its grants was
-/// used.
+/// For each function: the requests that its role refused, how often each of its grants was used, and
+/// the least policy for its calls.
 async fn policies(State(admin): State<Arc<AdminState>>) -> Response {
-    Json(json!({ "functions": admin.policies.usage() })).into_response()
+    Json(json!({ "functions": admin.policies.usage(), "suggested": admin.policies.suggestions() })).into_response()
 }
 
 async fn faults(State(admin): State<Arc<AdminState>>) -> Response {

@@ -4,7 +4,7 @@
 use crate::eventbridge;
 use crate::mail;
 use crate::secrets::TokenSource;
-use crate::stack::{Endpoint, Function, RuleTarget, Stack, Target};
+use crate::stack::{ApiKind, Endpoint, Function, RuleTarget, Stack, Target};
 use crate::startup::RunningStack;
 use crate::template::{Template, TemplateProblem};
 
@@ -21,6 +21,10 @@ pub fn text(running: &RunningStack) -> String {
     }
     if running.pages.is_none() {
         lines.push("              (no page: the folder of --web-dir is missing; build it with `make page`)".to_owned());
+    }
+    // The first API is on the stack's own address.
+    for api in addresses.apis.iter().filter(|api| api.url != addresses.http) {
+        lines.push(format!("{:13} {}/  ({})", kind_name(api.kind), api.url, api.name));
     }
     if let Some(sockets) = &addresses.sockets {
         lines.push(format!("WebSocket API {sockets}"));
@@ -87,6 +91,11 @@ fn functions(stack: &Stack) -> Vec<String> {
                 suffix(mapping.enabled)
             ));
         }
+        for mapping in &function.queue_mappings {
+            let queue = mapping.queue.rsplit(':').next().unwrap_or_default();
+            let size = mapping.batch_size;
+            lines.push(format!("  queue {queue}, up to {size} messages per batch{}", suffix(mapping.enabled)));
+        }
         lines.extend(messages(stack, &function.logical_id));
         let schedules = function.schedules.iter();
         lines.extend(schedules.map(|schedule| format!("  {}{}", schedule.expression, suffix(schedule.enabled))));
@@ -106,6 +115,14 @@ fn messages(stack: &Stack, function: &str) -> Vec<String> {
     rules.chain(topics).collect()
 }
 
+fn kind_name(kind: ApiKind) -> &'static str {
+    match kind {
+        ApiKind::Http => "HTTP API",
+        ApiKind::Rest => "REST API",
+        ApiKind::FunctionUrl => "function URL",
+    }
+}
+
 fn suffix(enabled: bool) -> &'static str {
     if enabled { "" } else { " (disabled)" }
 }
@@ -117,7 +134,7 @@ mod tests {
 
     use super::*;
     use crate::eventbridge::input::TargetInput;
-    use crate::stack::{Route, Rule, Schedule, WebSocketApi, WebSocketRoute};
+    use crate::stack::{PayloadFormat, Route, Rule, Schedule, WebSocketApi, WebSocketRoute};
 
     #[test]
     fn each_function_is_listed_with_its_routes_and_triggers() {
@@ -132,8 +149,13 @@ mod tests {
             timeout: Duration::from_secs(10),
             reserved_concurrency: None,
             role: None,
-            routes: vec![Route { api: None, route_key: "GET /stats/total".to_owned() }],
+            routes: vec![Route {
+                api: "ServerlessHttpApi".to_owned(),
+                route_key: "GET /stats/total".to_owned(),
+                payload: PayloadFormat::V2,
+            }],
             stream_mappings: Vec::new(),
+            queue_mappings: Vec::new(),
             schedules: vec![Schedule {
                 event_id: "S".to_owned(),
                 expression: "rate(1 hour)".to_owned(),

@@ -67,6 +67,11 @@ pub struct Options {
     #[arg(long)]
     pub check: bool,
 
+    /// Print the least `Policies` that the functions needed in the last run with this data folder,
+    /// and exit.
+    #[arg(long)]
+    pub suggest_policies: bool,
+
     /// Refuse a template with a part that has no effect here.
     #[arg(long, env = "TIDEMARK_STRICT", value_parser = clap::builder::FalseyValueParser::new())]
     pub strict: bool,

@@ -1,5 +1,5 @@
-//! Lambda's Invoke API, so that `aws lambda invoke` and `cargo lambda invoke` work against the
-//! stack.
+//! Lambda's Invoke API, so that functions, `aws lambda invoke` and `cargo lambda invoke` work against
+//! the stack.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html>.
 
@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::arn;
 use crate::functions::{Functions, InvokeError, PAYLOAD_BYTES_MAX};
+use crate::policies::{Policies, Request};
 
 /// Maximum payload of an asynchronous invocation: 1 MB.
 ///
@@ -23,15 +24,15 @@ use crate::functions::{Functions, InvokeError, PAYLOAD_BYTES_MAX};
 pub(crate) const EVENT_PAYLOAD_BYTES_MAX: usize = 1024 * 1024;
 
 /// The API's routes.
-pub(crate) fn router(functions: Arc<Functions>) -> Router {
+pub(crate) fn router(functions: Arc<Functions>, policies: Arc<Policies>) -> Router {
     Router::new()
         .route("/2015-03-31/functions/{name}/invocations", post(invoke))
         .layer(DefaultBodyLimit::max(PAYLOAD_BYTES_MAX))
-        .with_state(functions)
+        .with_state((functions, policies))
 }
 
 async fn invoke(
-    State(functions): State<Arc<Functions>>,
+    State((functions, policies)): State<(Arc<Functions>, Arc<Policies>)>,
     Path(name): Path<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -40,6 +41,11 @@ async fn invoke(
         let message = format!("Function not found: {}", arn::function(&name));
         return error(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message);
     };
+    let resource = arn::function(&pool.function().name);
+    let asked = Request { action: "lambda:InvokeFunction".to_owned(), resource, ..Request::default() };
+    if let Err(sentence) = policies.allow_signed(&headers, &asked) {
+        return error(StatusCode::FORBIDDEN, "AccessDeniedException", &sentence);
+    }
     let Ok(payload) = body else { return too_large(PAYLOAD_BYTES_MAX) };
     let payload = if payload.is_empty() { Bytes::from_static(b"{}") } else { payload };
     if let Err(problem) = serde_json::from_slice::<serde::de::IgnoredAny>(&payload) {

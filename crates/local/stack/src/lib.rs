@@ -27,6 +27,7 @@ mod metrics;
 mod policies;
 mod private_files;
 mod queue_delivery;
+pub(crate) mod queues;
 mod schedules;
 pub mod secrets;
 mod sns;

@@ -12,6 +12,9 @@ use crate::start_error::StartError;
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
+/// How many ports after the stack's own are tried for further APIs.
+const OTHER_PORTS_MAX: u16 = 1_000;
+
 /// The sockets to serve on, and their port. The loopback address is always among them, because the
 /// functions call it.
 ///
@@ -32,6 +35,29 @@ pub(crate) fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16
         sockets.push(bind(host, port).map_err(failed(host, port))?);
     }
     Ok((sockets, port))
+}
+
+/// Sockets for further APIs, on the next free ports after `port`; on any free ports if that is 0.
+///
+/// # Errors
+/// [`StartError::Port`] if no port is free.
+pub(crate) fn bind_others(host: Ipv4Addr, port: u16, count: usize) -> Result<Vec<(Vec<TcpSocket>, u16)>, StartError> {
+    let mut bound = Vec::with_capacity(count);
+    let mut next = port;
+    while bound.len() < count {
+        if port != 0 {
+            next = next
+                .checked_add(1)
+                .filter(|next| next - port < OTHER_PORTS_MAX)
+                .ok_or_else(|| StartError::Port { port: next, source: std::io::ErrorKind::AddrInUse.into() })?;
+        }
+        match bind_all(host, next) {
+            Ok(sockets) => bound.push(sockets),
+            Err(StartError::Port { .. }) if port != 0 => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bound)
 }
 
 fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {

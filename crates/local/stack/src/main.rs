@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Parser;
 use tidemark_local::banner;
 use tidemark_local::cli::Options;
-use tidemark_local::startup::{RunningStack, read_template};
+use tidemark_local::startup::{RunningStack, read_template, suggested_policies};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -37,6 +37,10 @@ async fn run() -> anyhow::Result<()> {
     let options = Options::parse();
     if options.check {
         println!("{}", banner::checked(&read_template(&options)?));
+        return Ok(());
+    }
+    if options.suggest_policies {
+        print!("{}", suggested_policies(&options)?);
         return Ok(());
     }
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;

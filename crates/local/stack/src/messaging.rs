@@ -9,13 +9,19 @@ use crate::functions::Functions;
 use crate::functions::event_invoke::EventInvokes;
 use crate::policies::Policies;
 use crate::queue_delivery::QueueDelivery;
+use crate::queues::Queues;
 use crate::sns::{self, Topics};
 use crate::stack::Stack;
 
 /// The running buses, and the routes of buses and topics. From now on the functions' asynchronous
 /// invocations have their settings.
-pub(crate) fn start(stack: &Stack, functions: &Arc<Functions>, policies: &Arc<Policies>) -> (Arc<Buses>, Router) {
-    let queues = Arc::new(QueueDelivery);
+pub(crate) fn start(
+    stack: &Stack,
+    functions: &Arc<Functions>,
+    queues: &Arc<Queues>,
+    policies: &Arc<Policies>,
+) -> (Arc<Buses>, Router) {
+    let queues = Arc::new(QueueDelivery::new(queues));
     let topics = Topics::new(&stack.messaging, functions, &queues);
     let buses = Buses::new(&stack.messaging, functions, &topics, &queues);
     let by_function = stack.messaging.event_invokes.clone();

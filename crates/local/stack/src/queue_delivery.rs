@@ -1,6 +1,9 @@
 //! The one place through which rules, topics and destinations send messages to queues.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::queues::Queues;
 
 /// A message for a queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,15 +22,20 @@ impl QueueMessage {
 }
 
 /// Sends messages to the queues of the stack.
-#[derive(Debug, Default)]
-pub(crate) struct QueueDelivery;
+#[derive(Debug)]
+pub(crate) struct QueueDelivery(Arc<Queues>);
 
 impl QueueDelivery {
-    /// Sends a message to the queue with this ARN. Queues cannot be read on this machine yet, so
-    /// the message is only logged.
-    #[expect(clippy::unused_self, reason = "the queues of the stack belong here once they exist")]
-    pub(crate) fn send(&self, queue: &str, message: QueueMessage) {
-        let QueueMessage { body, attributes } = message;
-        tracing::info!("message to {queue} {attributes:?}: {body}");
+    /// Sends to these queues.
+    pub(crate) fn new(queues: &Arc<Queues>) -> Self {
+        Self(Arc::clone(queues))
+    }
+
+    /// Sends a message to the queue with this ARN. A message that the queue refuses is dropped. The
+    /// queue gets no message attributes yet.
+    pub(crate) fn send(&self, queue: &str, message: &QueueMessage) {
+        if let Err(error) = self.0.send(queue, &message.body, None) {
+            tracing::warn!("a message to {queue} was dropped: {error}");
+        }
     }
 }

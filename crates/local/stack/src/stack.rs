@@ -21,14 +21,13 @@ pub struct Stack {
     pub tables: Vec<Table>,
     /// `AWS::Serverless::Function`.
     pub functions: Vec<Function>,
-    /// `AWS::Serverless::HttpApi`; a function with HTTP events and no `ApiId` belongs to the
-    /// implicit API.
+    /// HTTP APIs, REST APIs and function URLs. The first is served on the stack's own port.
     pub http_apis: Vec<HttpApi>,
     /// `AWS::ApiGatewayV2::Api` with its parts.
     pub web_socket_api: Option<WebSocketApi>,
     /// `AWS::SecretsManager::Secret`.
     pub secrets: Vec<Secret>,
-    /// `AWS::SQS::Queue`: supported only as a destination of failed batches.
+    /// `AWS::SQS::Queue`.
     pub queues: Vec<Queue>,
     /// `AWS::IAM::Role`.
     pub roles: Vec<Role>,
@@ -89,14 +88,37 @@ pub struct Function {
     pub timeout: Duration,
     /// `ReservedConcurrentExecutions`.
     pub reserved_concurrency: Option<u32>,
-    /// `Role`: the ARN of a role of the template. `None`: the function may do everything here.
+    /// The ARN of `Role`, or of the role that SAM makes of `Policies`. `None`: the role is not in the
+    /// template, so the function may do everything here.
     pub role: Option<String>,
-    /// `HttpApi` events.
+    /// `HttpApi` and `Api` events, and the function URL.
     pub routes: Vec<Route>,
     /// `DynamoDB` events.
     pub stream_mappings: Vec<StreamMapping>,
+    /// `SQS` events.
+    pub queue_mappings: Vec<QueueMapping>,
     /// `Schedule` and `ScheduleV2` events.
     pub schedules: Vec<Schedule>,
+}
+
+impl Queue {
+    /// A standard or FIFO queue with SQS's defaults, for a queue that another stack owns.
+    #[must_use]
+    pub fn standing_in(name: &str) -> Self {
+        Self {
+            logical_id: name.to_owned(),
+            name: name.to_owned(),
+            arn: format!("{}:{name}", crate::arn::of_region("sqs")),
+            fifo: name.ends_with(".fifo"),
+            content_based_deduplication: true,
+            visibility_timeout: Duration::from_secs(30),
+            delay: Duration::ZERO,
+            retention: Duration::from_secs(345_600),
+            receive_wait: Duration::ZERO,
+            message_bytes_max: crate::queues::MESSAGE_BYTES_MAX,
+            redrive: None,
+        }
+    }
 }
 
 impl Function {
@@ -107,23 +129,52 @@ impl Function {
     }
 }
 
-/// One route of an HTTP API; its function contains it.
+/// One route of an API; its function contains it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
-    /// Logical id of the API; `None` is the implicit one.
-    pub api: Option<String>,
+    /// Logical id of the API.
+    pub api: String,
     /// API Gateway's route key: `GET /stats/daily/{date}`, `ANY /x/{proxy+}` or `$default`.
     pub route_key: String,
+    /// The form of the event.
+    pub payload: PayloadFormat,
 }
 
-/// An HTTP API.
+/// The form of an HTTP event and of its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayloadFormat {
+    /// 1.0, of REST APIs.
+    V1,
+    /// 2.0, of HTTP APIs and function URLs.
+    V2,
+}
+
+/// The kind of an API. Kinds differ in their events, their errors and their paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ApiKind {
+    /// `AWS::Serverless::HttpApi`.
+    Http,
+    /// `AWS::Serverless::Api`.
+    Rest,
+    /// `FunctionUrlConfig` of a function.
+    FunctionUrl,
+}
+
+/// An HTTP API, a REST API or a function URL.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpApi {
-    /// The key under `Resources`.
+    /// The key under `Resources`, or the id that SAM gives it.
     pub logical_id: String,
-    /// `CorsConfiguration`.
+    /// Its kind.
+    pub kind: ApiKind,
+    /// `StageName`; `$default` has no part in the path.
+    pub stage: String,
+    /// `BinaryMediaTypes` of a REST API: bodies of these types arrive as base64.
+    pub binary_media_types: Vec<String>,
+    /// `CorsConfiguration` or `Cors`.
     pub cors: Option<Cors>,
-    /// `DefaultRouteSettings`: steady requests per second, and burst.
+    /// `DefaultRouteSettings` or `MethodSettings`: steady requests per second, and burst.
     pub throttle: Option<Throttle>,
 }
 
@@ -264,6 +315,52 @@ pub struct Queue {
     pub name: String,
     /// The ARN, as `GetAtt Arn` returns it.
     pub arn: String,
+    /// `FifoQueue`.
+    pub fifo: bool,
+    /// `ContentBasedDeduplication`.
+    pub content_based_deduplication: bool,
+    /// `VisibilityTimeout`.
+    pub visibility_timeout: Duration,
+    /// `DelaySeconds`.
+    pub delay: Duration,
+    /// `MessageRetentionPeriod`.
+    pub retention: Duration,
+    /// `ReceiveMessageWaitTimeSeconds`.
+    pub receive_wait: Duration,
+    /// `MaximumMessageSize`, bytes.
+    pub message_bytes_max: usize,
+    /// `RedrivePolicy`.
+    pub redrive: Option<Redrive>,
+}
+
+/// Where a queue's messages go that were received too often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redrive {
+    /// `deadLetterTargetArn`.
+    pub target_arn: String,
+    /// `maxReceiveCount`.
+    pub receive_count_max: u32,
+}
+
+/// A Lambda event source mapping on a queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueMapping {
+    /// The event's key under `Events`.
+    pub event_id: String,
+    /// The queue's ARN.
+    pub queue: String,
+    /// `BatchSize`, 1 to 10,000.
+    pub batch_size: usize,
+    /// `MaximumBatchingWindowInSeconds`.
+    pub batching_window: Duration,
+    /// `FilterCriteria.Filters[].Pattern`.
+    pub filters: Vec<serde_json::Value>,
+    /// `FunctionResponseTypes` contains `ReportBatchItemFailures`.
+    pub report_batch_item_failures: bool,
+    /// `ScalingConfig.MaximumConcurrency`.
+    pub concurrency_max: Option<usize>,
+    /// `Enabled`.
+    pub enabled: bool,
 }
 
 /// A role with the statements of its own and its managed policies.
@@ -279,7 +376,16 @@ pub struct Role {
     pub statements: Vec<Statement>,
 }
 
-/// An `Allow` statement of a policy.
+/// Whether a statement allows or denies calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// `Allow`.
+    Allow,
+    /// `Deny`: no other statement can allow the call.
+    Deny,
+}
+
+/// A statement of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     /// The policy that contains it: `ClickWriterRole: store-clicks`, or a managed policy's logical
@@ -287,6 +393,8 @@ pub struct Statement {
     pub policy: String,
     /// Its line in the template.
     pub line: usize,
+    /// `Effect`.
+    pub effect: Effect,
     /// `Action`, resolved; `*` stands for any text.
     pub actions: Vec<String>,
     /// `Resource`, resolved; `*` stands for any text.

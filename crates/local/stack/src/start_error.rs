@@ -68,6 +68,14 @@ pub enum StartError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// No run has ended in the data folder.
+    #[error("no run has ended in the data folder: cannot read {}", .path.display())]
+    NoRun {
+        /// The file with the suggested policies.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// Another stack uses the data folder.
     #[error("data folder {} is in use by another stack (--data-dir / TIDEMARK_DATA_DIR sets another)", .0.display())]
     DataInUse(PathBuf),
@@ -102,6 +110,14 @@ pub enum StartError {
         mapping: String,
         /// The reason.
         source: MappingError,
+    },
+    /// A mapping on a queue does not start.
+    #[error("{mapping}: {reason}")]
+    QueueMapping {
+        /// The mapping's name.
+        mapping: String,
+        /// The reason.
+        reason: String,
     },
     /// The table of a mapping does not exist or has no stream.
     #[error("{mapping}: the table {table} has no stream")]

@@ -1,6 +1,7 @@
 //! Starts a stack in order, and stops it.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -16,7 +17,8 @@ use engine::{Engine, EngineError, Storage};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin_routes::{self, Addresses, AdminState};
+use crate::admin_routes::{self, Addresses, AdminState, ApiAddress};
+use crate::arn;
 use crate::aws_domains::AwsDomains;
 use crate::build;
 use crate::cli::Options;
@@ -34,10 +36,11 @@ use crate::messaging;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::private_files;
+use crate::queues::{self, QueueMappings, Queues};
 use crate::schedules::Schedules;
 use crate::secrets::{self, Secrets};
 use crate::sns;
-use crate::stack::{Stack, StreamMapping};
+use crate::stack::{ApiKind, Function, HttpApi, Stack, StreamMapping};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
@@ -63,6 +66,7 @@ pub struct RunningStack {
     pub secrets: Arc<Secrets>,
     /// The folder of static pages, if it exists.
     pub pages: Option<PathBuf>,
+    queue_mappings: QueueMappings,
     schedules: Schedules,
     engine: Option<Engine>,
     servers: TaskTracker,
@@ -86,6 +90,9 @@ impl RunningStack {
         // The port is bound but not listening yet: a port in use is reported before the build, and
         // no client waits during the build.
         let (listeners, port) = listen::bind_all(options.host, options.port)?;
+        let further = stack.http_apis.len().saturating_sub(1);
+        let others = listen::bind_others(options.host, options.port, further)?;
+        let apis = api_addresses(&stack, port, others.iter().map(|(_, port)| *port));
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
         let policies = Arc::new(Policies::new(&stack));
         if let Some(engine) = &engine {
@@ -98,6 +105,8 @@ impl RunningStack {
         let mut endpoints = Endpoints {
             dynamodb: dynamodb.clone(),
             secrets_manager: format!("{http}{}", secrets::PATH),
+            lambda: http.clone(),
+            sqs: format!("{http}{}", queues::PATH),
             ses: format!("{http}{}", mail::PATH),
             eventbridge: format!("{http}{}", eventbridge::api::PATH),
             sns: format!("{http}{}", sns::api::PATH),
@@ -111,13 +120,12 @@ impl RunningStack {
         let aws_domains = AwsDomains::for_functions(&endpoints, options.aws_domains, paths).await?;
         endpoints.aws_domains = aws_domains.as_ref().map(AwsDomains::variables).unwrap_or_default();
         let faults = Arc::new(Faults::default());
-        let binary =
-            |function: &crate::stack::Function| binaries.get(&function.logical_id).cloned().unwrap_or_default();
+        let binary = |function: &Function| binaries.get(&function.logical_id).cloned().unwrap_or_default();
         let metrics = Arc::new(Metrics::default());
-        let functions = Functions::new(&stack.functions, binary, endpoints, &faults, &metrics);
+        let functions = Functions::new(&at_home(&stack.functions, &apis), binary, endpoints, &faults, &metrics);
         let secrets = Arc::new(Secrets::open(&stack.secrets, data, &tokens(options))?);
         let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
-        let apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
+        let http_apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
         let limits = &options.sockets;
         let sockets = stack.web_socket_api.as_ref();
         let sockets = sockets.map(|api| WebSocketServer::new(api, &functions, limits.clone(), &faults)).transpose()?;
@@ -126,8 +134,10 @@ impl RunningStack {
             network: listen::network_address(options.host).map(|host| format!("http://{host}:{port}")),
             sockets: sockets.as_ref().map(|_| format!("ws://{here}{}", websocket_api::PATH)),
             dynamodb: dynamodb.clone(),
+            apis,
         };
         let client = dynamodb::client(&dynamodb, &identity);
+        let queues = Arc::new(Queues::new(&stack.queues));
         let admin = Arc::new(AdminState {
             addresses,
             waiting: WaitingItems::new(client.clone(), &stack.tables),
@@ -138,14 +148,23 @@ impl RunningStack {
             faults,
             policies: Arc::clone(&policies),
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
+            queues,
             mappings: OnceLock::new(),
         });
-        let (_buses, messaging) = messaging::start(&stack, &functions, &policies);
-        let router = router(Arc::clone(&admin), Arc::clone(&secrets), apis, messaging);
+        let shared: Shared = Arc::new((Arc::clone(&admin), http_apis));
+        let (_buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
+        let router = router(&shared, Arc::clone(&secrets), messaging);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
             let server = listen::serve(listener, router.clone(), stop_servers.clone());
             servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
+        }
+        for (index, (sockets, port)) in (1..).zip(others) {
+            let router = Router::new().fallback(other_request).with_state((Arc::clone(&shared), index));
+            for socket in sockets {
+                let server = listen::serve(socket, router.clone(), stop_servers.clone());
+                servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
+            }
         }
         if let Some(engine) = &engine {
             let metering = meter(engine.meter(), Arc::clone(&admin.metrics));
@@ -161,6 +180,8 @@ impl RunningStack {
         }
         functions.warm().await?;
         let mappings = start_mappings(&stack, &admin, &streams, &identity, engine.as_ref(), data)?;
+        let queue_mappings = QueueMappings::start(&functions, &admin.queues, &policies)
+            .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
         let schedules = Schedules::start(&functions)?;
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
@@ -170,6 +191,7 @@ impl RunningStack {
             admin,
             secrets,
             pages,
+            queue_mappings,
             schedules,
             engine,
             servers,
@@ -190,9 +212,18 @@ impl RunningStack {
         for mapping in self.admin.mappings.get().into_iter().flatten() {
             mapping.stop().await;
         }
+        self.queue_mappings.stop().await;
         self.schedules.stop().await;
         drop(tokio::time::timeout(STOP_GRACE, self.servers.wait()).await);
         self.admin.functions.stop().await;
+        if let Some(data) = &self.admin.data {
+            let path = data.join(SUGGESTED_POLICIES);
+            let written = private_files::empty_file(&path)
+                .and_then(|mut file| file.write_all(self.admin.policies.suggested_yaml().as_bytes()));
+            if let Err(error) = written {
+                tracing::warn!("{} cannot be written: {error}", path.display());
+            }
+        }
         if let Some(engine) = self.engine {
             engine.shutdown().await;
         }
@@ -227,6 +258,18 @@ pub fn read_template(options: &Options) -> Result<Template, StartError> {
         false => Ok(template),
     });
     read.map_err(|source| StartError::InvalidTemplate { path, source })
+}
+
+/// The file in the data folder with the policies that the last run needed.
+const SUGGESTED_POLICIES: &str = "policies.yaml";
+
+/// The least policies that the last run with this data folder needed, as YAML.
+///
+/// # Errors
+/// [`StartError::NoRun`] if no run has ended in this folder.
+pub fn suggested_policies(options: &Options) -> Result<String, StartError> {
+    let path = options.data_dir.join(SUGGESTED_POLICIES);
+    std::fs::read_to_string(&path).map_err(|source| StartError::NoRun { path, source })
 }
 
 /// The data folder, locked for as long as the returned file is open; none with `--in-memory`.
@@ -305,18 +348,46 @@ async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
     }
 }
 
-fn router(admin: Arc<AdminState>, secrets: Arc<Secrets>, apis: HttpApis, messaging: Router) -> Router {
-    let mut own = admin_routes::router(Arc::clone(&admin))
+/// The address of each API: the first on the stack's own port.
+fn api_addresses(stack: &Stack, port: u16, others: impl Iterator<Item = u16>) -> Vec<ApiAddress> {
+    let address = |(api, port): (&HttpApi, u16)| {
+        let stage = if api.kind == ApiKind::Rest { format!("/{}", api.stage) } else { String::new() };
+        let url = format!("http://{}{stage}", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        ApiAddress { name: api.logical_id.clone(), kind: api.kind, url }
+    };
+    stack.http_apis.iter().zip(std::iter::once(port).chain(others)).map(address).collect()
+}
+
+/// The functions, with the addresses of the template's APIs on AWS replaced by those on this machine.
+fn at_home(functions: &[Function], apis: &[ApiAddress]) -> Vec<Function> {
+    let mut functions = functions.to_vec();
+    for value in functions.iter_mut().flat_map(|function| function.environment.values_mut()) {
+        for api in apis {
+            let domain = match api.kind {
+                ApiKind::FunctionUrl => arn::function_url_domain(api.name.strip_suffix("Url").unwrap_or(&api.name)),
+                ApiKind::Http | ApiKind::Rest => arn::api_domain(&api.name),
+            };
+            let here = api.url.split('/').take(3).collect::<Vec<_>>().join("/");
+            *value = value.replace(&format!("https://{domain}"), &here);
+        }
+    }
+    functions
+}
+
+fn router(shared: &Shared, secrets: Arc<Secrets>, messaging: Router) -> Router {
+    let admin = &shared.0;
+    let mut own = admin_routes::router(Arc::clone(admin))
         .merge(secrets::router(secrets, Arc::clone(&admin.policies)))
         .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&admin.policies)))
-        .merge(invoke_api::router(Arc::clone(&admin.functions)))
+        .merge(queues::router(Arc::clone(&admin.queues), Arc::clone(&admin.policies)))
+        .merge(invoke_api::router(Arc::clone(&admin.functions), Arc::clone(&admin.policies)))
         .merge(messaging);
     let mut rest = Router::new().fallback(request);
     if let Some(sockets) = &admin.sockets {
         own = own.merge(websocket_api::management::router(Arc::clone(sockets), Arc::clone(&admin.policies)));
         rest = rest.route(websocket_api::PATH, any(handshake));
     }
-    rest.with_state(Arc::new((admin, apis))).merge(guard::from_this_machine(own))
+    rest.with_state(Arc::clone(shared)).merge(guard::from_this_machine(own))
 }
 
 type Shared = Arc<(Arc<AdminState>, HttpApis)>;
@@ -333,6 +404,19 @@ async fn request(
         return starting();
     }
     apis.serve(request, peer).await
+}
+
+/// Passes a request to the API that has this port to itself.
+async fn other_request(
+    State((state, index)): State<(Shared, usize)>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response<Body> {
+    let (admin, apis) = &*state;
+    if admin.mappings.get().is_none() {
+        return starting();
+    }
+    apis.serve_api(index, request, peer).await
 }
 
 async fn handshake(

@@ -121,6 +121,26 @@ async fn the_invoke_api_returns_the_errors_of_lambda() {
 }
 
 #[tokio::test]
+async fn a_function_may_invoke_another_only_if_its_policies_say_so() {
+    let stage = Stage::new("", "");
+    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
+    let template = template.replace("Policies: AdministratorAccess", "Policies: AWSLambdaBasicExecutionRole");
+    std::fs::write(stage.path("template.yaml"), template).unwrap();
+    let running = stage.start().await;
+    let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
+    let signed_by = |caller: &str| {
+        let credential = format!("AWS4-HMAC-SHA256 Credential={caller}/20260101/us-east-1/lambda/aws4_request");
+        Client::new().post(&url).header("Authorization", credential).body("{}").send()
+    };
+    let refused = signed_by("the-test_function").await.unwrap();
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    assert_eq!(refused.headers()["x-amzn-errortype"], "AccessDeniedException");
+    assert!(refused.text().await.unwrap().contains("is not authorized to perform: lambda:InvokeFunction"));
+    assert_eq!(signed_by("somebody").await.unwrap().status(), StatusCode::OK);
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn a_failed_start_is_reported_with_the_output_of_the_function() {
     let stage = Stage::new("", "");
     let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();

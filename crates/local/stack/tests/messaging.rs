@@ -135,6 +135,26 @@ async fn a_rule_passes_an_event_to_a_second_bus_and_a_topic_but_not_to_a_third_b
 }
 
 #[tokio::test]
+async fn an_event_for_a_queue_reaches_the_function_that_reads_the_queue() {
+    let events = "Queue: { Type: SQS, Properties: { Queue: !GetAtt Failures.Arn } }\n";
+    let stage = Stage::new("", events);
+    let rule = "
+  Rule:
+    Type: AWS::Events::Rule
+    Properties:
+      EventPattern: { source: [shop] }
+      Targets: [{ Id: a, Arn: !GetAtt Failures.Arn, InputPath: $.detail }]
+";
+    add_resources(&stage, rule);
+    let running = stage.start().await;
+    let entry = json!({ "Source": "shop", "DetailType": "Order", "Detail": "{\"n\":1}" });
+    put_events(&running, "anybody", &json!({ "Entries": [entry] })).await.error_for_status().unwrap();
+    stage.until("a message", |stage| !stage.recording().is_empty()).await;
+    assert_eq!(stage.recording()[0]["Records"][0]["body"], r#"{"n":1}"#);
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn a_request_above_the_limits_or_without_permission_puts_no_event() {
     let stage = Stage::new("Role: !GetAtt Role.Arn\n", EVENTS);
     let role = "

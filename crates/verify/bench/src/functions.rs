@@ -125,6 +125,8 @@ impl Side<'_> {
         let endpoints = Endpoints {
             dynamodb: addresses.dynamodb.clone(),
             secrets_manager: format!("{}{}", addresses.http, local::secrets::PATH),
+            lambda: addresses.http.clone(),
+            sqs: addresses.http.clone(),
             ses: format!("{}{}", addresses.http, local::mail::PATH),
             outbound_allow: None,
             // No function of the clicks posts to a socket.

@@ -148,7 +148,7 @@ impl Buses {
                 Some(pool) => self.functions.invoke_event(pool, Bytes::from(payload)),
                 None => tracing::warn!("an event for the function {id} was dropped: there is no such function"),
             },
-            Target::Queue(queue) => self.queues.send(queue, QueueMessage::of(payload)),
+            Target::Queue(queue) => self.queues.send(queue, &QueueMessage::of(payload)),
             Target::Topic(topic) => {
                 self.topics.publish(topic, Message { text: payload, ..Message::default() });
             }
@@ -177,7 +177,7 @@ impl Buses {
     /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html#invocation-dlq>.
     pub(crate) fn send_dead_letter(&self, target: &Target, body: String, attributes: BTreeMap<String, String>) {
         match target {
-            Target::Queue(queue) => self.queues.send(queue, QueueMessage { body, attributes }),
+            Target::Queue(queue) => self.queues.send(queue, &QueueMessage { body, attributes }),
             Target::Topic(topic) => {
                 let text = |value| Attribute { data_type: "String".to_owned(), value };
                 let attributes = attributes.into_iter().map(|(name, value)| (name, text(value))).collect();

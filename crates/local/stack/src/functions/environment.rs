@@ -23,6 +23,10 @@ pub struct Endpoints {
     pub dynamodb: String,
     /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`.
     pub secrets_manager: String,
+    /// `AWS_ENDPOINT_URL_LAMBDA`.
+    pub lambda: String,
+    /// `AWS_ENDPOINT_URL_SQS`.
+    pub sqs: String,
     /// `AWS_ENDPOINT_URL_SESV2`.
     pub ses: String,
     /// `AWS_ENDPOINT_URL_EVENTBRIDGE`.
@@ -100,6 +104,8 @@ pub fn variables(
         ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", endpoints.dynamodb.clone()),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets_manager.clone()),
+        ("AWS_ENDPOINT_URL_LAMBDA", endpoints.lambda.clone()),
+        ("AWS_ENDPOINT_URL_SQS", endpoints.sqs.clone()),
         ("AWS_ENDPOINT_URL_SESV2", endpoints.ses.clone()),
         ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoints.eventbridge.clone()),
         ("AWS_ENDPOINT_URL_SNS", endpoints.sns.clone()),

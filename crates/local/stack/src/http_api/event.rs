@@ -23,7 +23,7 @@ pub(crate) fn build<T>(
     parts: &Parts,
     body: &Bytes,
     route: &Match<'_, T>,
-    api_id: &str,
+    (api_id, stage): (&str, &str),
     source_ip: IpAddr,
     now: Timestamp,
 ) -> Value {
@@ -59,7 +59,7 @@ pub(crate) fn build<T>(
             },
             "requestId": request_id(),
             "routeKey": route.route_key,
-            "stage": "$default",
+            "stage": stage,
             "time": now.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string(),
             "timeEpoch": now.as_millisecond(),
         },
@@ -94,7 +94,7 @@ fn insert_body(fields: &mut Map<String, Value>, body: &Bytes, headers: &HeaderMa
 
 /// The content types that API Gateway passes as text. Forms are not among them: they arrive as
 /// base64.
-fn is_text(headers: &HeaderMap) -> bool {
+pub(super) fn is_text(headers: &HeaderMap) -> bool {
     let Some(content_type) = headers.get(header::CONTENT_TYPE) else { return true };
     let essence =
         content_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -164,7 +164,7 @@ mod tests {
         let path_parameters = BTreeMap::from([("day".to_owned(), "2025-10-02".to_owned())]);
         let route = Match { route_key: "POST /days/{day}", path_parameters, target: &() };
         let now = "2025-10-02T10:30:00.123Z".parse().expect("a time");
-        build(&parts, &Bytes::from_static(body), &route, "Api", IpAddr::from([127, 0, 0, 1]), now)
+        build(&parts, &Bytes::from_static(body), &route, ("Api", "$default"), IpAddr::from([127, 0, 0, 1]), now)
     }
 
     #[test]

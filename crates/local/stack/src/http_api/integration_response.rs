@@ -1,4 +1,4 @@
-//! Converts a function's result to an HTTP response, payload format 2.0.
+//! Converts a function's result to an HTTP response, payload formats 1.0 and 2.0.
 //!
 //! Source:
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
@@ -24,6 +24,27 @@ pub(crate) fn read(result: &[u8]) -> Response<Body> {
             response
         }
     }
+}
+
+/// The response for a result in payload format 1.0; `None` if the result is not a response. It needs a
+/// status code, and may have several values for a header.
+#[must_use]
+pub(crate) fn read_v1(result: &[u8]) -> Option<Response<Body>> {
+    let value = serde_json::from_slice::<Value>(result).ok()?;
+    let fields = value.as_object()?;
+    let mut response = explicit(fields)?;
+    for (name, values) in fields.get("multiValueHeaders").and_then(Value::as_object).into_iter().flatten() {
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        if name == header::CONTENT_LENGTH {
+            continue;
+        }
+        // Values in this map replace the single value of the same name.
+        response.headers_mut().remove(&name);
+        for value in values.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            response.headers_mut().append(&name, HeaderValue::from_str(value).ok()?);
+        }
+    }
+    Some(response)
 }
 
 /// The gateway's own response: `{"message": ...}`.
@@ -123,6 +144,15 @@ mod tests {
         ] {
             assert_eq!(parts(result).await, error, "{result}");
         }
+    }
+
+    #[test]
+    fn a_response_of_format_1_has_a_status_and_may_repeat_headers() {
+        let result = br#"{"statusCode":200,"headers":{"x-a":"0"},"multiValueHeaders":{"x-a":["1","2"]},"body":"b"}"#;
+        let response = read_v1(result).expect("a response");
+        let values: Vec<_> = response.headers().get_all("x-a").iter().collect();
+        assert_eq!(values, ["1", "2"]);
+        assert!(read_v1(br#"{"body":"no status"}"#).is_none() && read_v1(b"[]").is_none());
     }
 
     #[test]

@@ -1,10 +1,13 @@
-//! API Gateway's HTTP APIs: pass a request to a function, and its response to the client.
+//! API Gateway's HTTP and REST APIs, and Lambda's function URLs: pass a request to a function, and its
+//! response to the client.
 //!
-//! All APIs of a template share one port; each has its own CORS configuration and throttling.
+//! The first API of a template is on the stack's own port, each other one on a port of its own.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 
 mod cors;
+mod errors;
 pub(crate) mod event;
+mod event_v1;
 pub(crate) mod integration_response;
 pub(crate) mod routes;
 pub(crate) mod throttle;
@@ -27,8 +30,7 @@ pub(crate) use routes::RouteError;
 
 use crate::functions::{Functions, InvokeError, Pool};
 use crate::metrics::{Metrics, Subject};
-use crate::stack::{Cors, HttpApi};
-use crate::template::IMPLICIT_HTTP_API;
+use crate::stack::{ApiKind, HttpApi, PayloadFormat};
 use routes::{Match, Routes};
 use throttle::Bucket;
 
@@ -41,77 +43,90 @@ pub(crate) const HEADERS_BYTES_MAX: usize = 10_240;
 /// How long a function may take for a request.
 pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(29);
 
-/// The HTTP APIs of a stack and its static pages.
+/// The APIs of a stack, and its static pages.
 #[derive(Debug)]
 pub(crate) struct HttpApis {
     apis: Vec<Api>,
-    routes: Routes<Target>,
     pages: Option<ServeDir>,
     metrics: Arc<Metrics>,
 }
 
+/// One API, with its own routes.
 #[derive(Debug)]
 struct Api {
-    id: String,
-    cors: Option<Cors>,
+    definition: HttpApi,
+    routes: Routes<Target>,
     bucket: Option<Bucket>,
 }
 
 #[derive(Debug)]
 struct Target {
-    api: usize,
     pool: Arc<Pool>,
+    payload: PayloadFormat,
 }
 
 impl HttpApis {
-    /// The routes of all functions. `pages` is the folder of static pages, which CloudFront serves
-    /// on AWS.
+    /// The APIs with the routes of all functions. `pages` is the folder of static pages, which
+    /// CloudFront serves on AWS.
     ///
     /// # Errors
     /// [`RouteError`] when a route key is malformed or appears twice.
     pub(crate) fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
-        let mut apis: Vec<Api> = apis.iter().map(Api::new).collect();
-        let mut targets = Vec::new();
-        for pool in functions.all() {
-            for route in &pool.function().routes {
-                let id = route.api.as_deref().unwrap_or(IMPLICIT_HTTP_API);
-                let api = apis.iter().position(|api| api.id == id).unwrap_or_else(|| {
-                    apis.push(Api { id: id.to_owned(), cors: None, bucket: None });
-                    apis.len() - 1
-                });
-                targets.push((route.route_key.clone(), Target { api, pool: Arc::clone(pool) }));
-            }
-        }
-        let pages = pages.map(ServeDir::new);
-        Ok(Self { apis, routes: Routes::new(targets)?, pages, metrics: Arc::clone(functions.metrics()) })
+        let of = |api: &HttpApi| {
+            let routes = functions.all().iter().flat_map(|pool| {
+                let own = pool.function().routes.iter().filter(|route| route.api == api.logical_id);
+                own.map(|route| (route.route_key.clone(), Target { pool: Arc::clone(pool), payload: route.payload }))
+            });
+            let bucket = api.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
+            Ok(Api { definition: api.clone(), routes: Routes::new(routes)?, bucket })
+        };
+        let apis = apis.iter().map(of).collect::<Result<_, RouteError>>()?;
+        Ok(Self { apis, pages: pages.map(ServeDir::new), metrics: Arc::clone(functions.metrics()) })
     }
 
-    /// Responds to one request.
+    /// Responds to a request on the stack's own port: by the first API, or by a static page.
     pub(crate) async fn serve(&self, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
-        let (parts, body) = request.into_parts();
-        let path = parts.uri.path();
-        let wanted = wanted_method(&parts);
-        let api_of = |found: &Match<'_, Target>| &self.apis[found.target.api];
-        let specific = self.routes.find(&wanted, path);
-        if cors::is_preflight(&parts) {
-            let found = specific.as_ref().map(api_of).or_else(|| self.routes.default_route().as_ref().map(api_of));
-            if let Some(cors) = found.or(self.apis.first()).and_then(|api| api.cors.as_ref()) {
-                return cors::preflight(cors, &parts.headers);
-            }
+        let Some(api) = self.apis.first() else {
+            let (parts, _) = request.into_parts();
+            let page = self.page(&parts).await;
+            return page.unwrap_or_else(|| integration_response::message(StatusCode::NOT_FOUND, "Not Found"));
+        };
+        self.serve_by(api, request, peer, true).await
+    }
+
+    /// Responds to a request on the port of the API at `index`.
+    pub(crate) async fn serve_api(&self, index: usize, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
+        match self.apis.get(index) {
+            Some(api) => self.serve_by(api, request, peer, false).await,
+            None => integration_response::message(StatusCode::NOT_FOUND, "Not Found"),
         }
-        if specific.is_none()
+    }
+
+    async fn serve_by(&self, api: &Api, request: Request<Body>, peer: SocketAddr, with_pages: bool) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let path = api.without_stage(parts.uri.path());
+        let wanted = wanted_method(&parts);
+        let specific = api.routes.find(&wanted, path);
+        let cors = api.definition.cors.as_ref();
+        if cors::is_preflight(&parts)
+            && let Some(cors) = cors
+        {
+            return cors::preflight(cors, &parts.headers);
+        }
+        if with_pages
+            && specific.is_none()
             && let Some(page) = self.page(&parts).await
         {
             return page;
         }
-        let found = match self.routes.find(parts.method.as_str(), path).or_else(|| self.routes.default_route()) {
+        let found = match api.routes.find(parts.method.as_str(), path).or_else(|| api.routes.default_route()) {
             Some(found) => found,
-            None => return integration_response::message(StatusCode::NOT_FOUND, "Not Found"),
+            None => return errors::no_route(api.definition.kind),
         };
-        let api = api_of(&found);
-        let mut response = self.call(api, &found, &parts, body, peer).await;
+        let mut response = api.call(&found, path, &parts, body, peer).await;
         self.note(response.status());
-        if let Some(cors) = &api.cors {
+        // A function behind a REST API sets its own CORS headers.
+        if let Some(cors) = cors.filter(|_| api.definition.kind != ApiKind::Rest) {
             cors::apply(cors, &parts.headers, response.headers_mut());
         }
         response
@@ -138,16 +153,29 @@ impl HttpApis {
         let found = response.status() != StatusCode::NOT_FOUND;
         found.then(|| response.map(Body::new))
     }
+}
+
+impl Api {
+    /// The path without the stage. Both forms are accepted: a REST API has the stage in its address.
+    fn without_stage<'a>(&self, path: &'a str) -> &'a str {
+        let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(self.definition.stage.as_str()));
+        match rest {
+            Some("") => "/",
+            Some(rest) if rest.starts_with('/') && self.definition.kind != ApiKind::FunctionUrl => rest,
+            _ => path,
+        }
+    }
 
     async fn call(
         &self,
-        api: &Api,
         found: &Match<'_, Target>,
+        path: &str,
         parts: &Parts,
         body: Body,
         peer: SocketAddr,
     ) -> Response<Body> {
-        if api.bucket.as_ref().is_some_and(|bucket| !bucket.take(Instant::now())) {
+        let kind = self.definition.kind;
+        if self.bucket.as_ref().is_some_and(|bucket| !bucket.take(Instant::now())) {
             return integration_response::message(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests");
         }
         if header_bytes(parts) > HEADERS_BYTES_MAX {
@@ -156,30 +184,41 @@ impl HttpApis {
                 "Request Header Fields Too Large",
             );
         }
-        let Some(body) = read_body(&parts.headers, body).await else {
-            return integration_response::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
-        };
-        let event = event::build(parts, &body, found, &api.id, peer.ip(), Timestamp::now());
-        let invocation = found.target.pool.invoke(event.to_string().into());
+        let Some(body) = read_body(&parts.headers, body).await else { return errors::too_large(kind) };
+        let invocation = found.target.pool.invoke(self.event(found, path, parts, &body, peer).to_string().into());
         match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
-            Ok(Ok(invocation)) => invocation.outcome.map_or_else(
-                |_| integration_response::internal_server_error(),
-                |body| integration_response::read(&body),
-            ),
-            Ok(Err(InvokeError::TooLarge)) => {
-                integration_response::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")
-            }
-            Ok(Err(InvokeError::Throttled | InvokeError::Stopping)) | Err(_) => {
-                integration_response::message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
-            }
+            Ok(Ok(invocation)) => match invocation.outcome {
+                Err(_) => errors::function_failed(kind),
+                Ok(body) => match found.target.payload {
+                    PayloadFormat::V2 => integration_response::read(&body),
+                    PayloadFormat::V1 => {
+                        integration_response::read_v1(&body).unwrap_or_else(|| errors::function_failed(kind))
+                    }
+                },
+            },
+            Ok(Err(InvokeError::TooLarge)) => errors::too_large(kind),
+            Ok(Err(InvokeError::Throttled | InvokeError::Stopping)) => errors::unavailable(kind),
+            Err(_) => errors::timed_out(kind),
         }
     }
-}
 
-impl Api {
-    fn new(api: &HttpApi) -> Self {
-        let bucket = api.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
-        Self { id: api.logical_id.clone(), cors: api.cors.clone(), bucket }
+    fn event(
+        &self,
+        found: &Match<'_, Target>,
+        path: &str,
+        parts: &Parts,
+        body: &Bytes,
+        peer: SocketAddr,
+    ) -> serde_json::Value {
+        let HttpApi { logical_id, kind, stage, binary_media_types, .. } = &self.definition;
+        match found.target.payload {
+            PayloadFormat::V2 => event::build(parts, body, found, (logical_id, stage), peer.ip(), Timestamp::now()),
+            PayloadFormat::V1 => {
+                let is_rest = *kind == ApiKind::Rest;
+                let api = event_v1::EventApi { id: logical_id, stage, binary_media_types, is_rest };
+                event_v1::build(parts, path, body, found, api, peer.ip())
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Enforces the functions' IAM roles from the template, and records the use of their grants.
 //!
 //! A function calls services with its own name as access key. A call that its role does not
-//! allow is refused with AWS's message. A caller with another key, such as an `aws` command line,
+//! allow, or that it denies, is refused with AWS's message. A caller with another key, such as an `aws` command line,
 //! may do everything. The action, the resource and the conditions of `Allow` statements are
 //! evaluated. A grant counts as needed if the call would have been refused without it.
 //!
@@ -9,6 +9,7 @@
 //! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html>.
 
 mod statement;
+mod suggestion;
 mod usage;
 
 use std::collections::BTreeMap;
@@ -18,10 +19,12 @@ use axum::http::{HeaderMap, header};
 use engine::{Access, Authorizer};
 
 use self::statement::{Matched, Mismatch};
+pub(crate) use self::suggestion::Suggestion;
+use self::suggestion::{Calls, References};
 pub(crate) use self::usage::FunctionPolicyUsage;
 use self::usage::PolicyUsage;
 use crate::arn;
-use crate::stack::{Role, Stack};
+use crate::stack::{Effect, Role, Stack};
 
 /// `dynamodb:LeadingKeys`: the partition keys in a request.
 pub(crate) const LEADING_KEYS: &str = "dynamodb:LeadingKeys";
@@ -44,6 +47,7 @@ pub struct Request {
 #[derive(Debug, Default)]
 pub struct Policies {
     functions: BTreeMap<String, Held>,
+    references: References,
 }
 
 /// A function whose role is enforced.
@@ -53,18 +57,20 @@ struct Held {
     /// The function's name for people.
     function: String,
     usage: Mutex<PolicyUsage>,
+    calls: Mutex<Calls>,
 }
 
 impl Policies {
-    /// The roles of a stack. A function without a role in the template may do everything.
+    /// The roles of a stack. A function whose role is not in the template may do everything.
     #[must_use]
     pub fn new(stack: &Stack) -> Self {
         let held = stack.functions.iter().filter_map(|function| {
             let role = stack.roles.iter().find(|role| Some(&role.arn) == function.role.as_ref())?.clone();
             let usage = Mutex::new(PolicyUsage::of(&role));
-            Some((function.name.clone(), Held { role, function: function.short_name().to_owned(), usage }))
+            let function_name = function.short_name().to_owned();
+            Some((function.name.clone(), Held { role, function: function_name, usage, calls: Mutex::default() }))
         });
-        Self { functions: held.collect() }
+        Self { functions: held.collect(), references: References::of(stack) }
     }
 
     /// Whether `caller` may do `request`. A caller that is not a function with a role may do
@@ -74,16 +80,20 @@ impl Policies {
     /// AWS's message for an `AccessDeniedException`. The log says which grant is missing.
     pub fn allow(&self, caller: &str, request: &Request) -> Result<(), String> {
         let Some(held) = self.functions.get(caller) else { return Ok(()) };
+        held.calls.lock().unwrap_or_else(PoisonError::into_inner).record(&request.action, &request.resource);
         let mut matched = Vec::new();
+        let mut denied_by = None;
         let mut nearest: Option<(Mismatch, usize)> = None;
         for (index, statement) in held.role.statements.iter().enumerate() {
             match statement::matches(statement, request) {
+                Ok(_) if statement.effect == Effect::Deny => denied_by = Some(statement),
                 Ok(found) => matched.push((index, found)),
+                Err(_) if statement.effect == Effect::Deny => {}
                 Err(lacks) => nearest = nearest.max(Some((lacks, index))),
             }
         }
         let mut usage = held.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matched.is_empty() {
+        if !matched.is_empty() && denied_by.is_none() {
             usage.allowed(&matched);
             return Ok(());
         }
@@ -91,6 +101,7 @@ impl Policies {
         drop(usage);
         let Request { action, resource, context } = request;
         let why = match nearest {
+            _ if denied_by.is_some() => "a statement denies it".to_owned(),
             Some((lacks @ (Mismatch::Resource | Mismatch::Condition), index)) => {
                 let statement = &held.role.statements[index];
                 format!("the statement of {} at line {} {lacks}", statement.policy, statement.line)
@@ -99,10 +110,11 @@ impl Policies {
         };
         tracing::warn!("{caller} lacks the permission {action} on {resource} {context:?}: {why}");
         let session = format!("{}:assumed-role/{}/{}", arn::of_account("sts"), held.role.name, caller);
-        Err(format!(
-            "User: {session} is not authorized to perform: {action} on resource: {resource} because no identity-based policy allows \
-             the {action} action"
-        ))
+        let because = match denied_by {
+            Some(_) => "with an explicit deny in an identity-based policy".to_owned(),
+            None => format!("because no identity-based policy allows the {action} action"),
+        };
+        Err(format!("User: {session} is not authorized to perform: {action} on resource: {resource} {because}"))
     }
 
     /// [`Policies::allow`] for the caller that signed a request with these headers.
@@ -122,6 +134,22 @@ impl Policies {
         let usage =
             |held: &Held| held.usage.lock().unwrap_or_else(PoisonError::into_inner).report(&held.function, &held.role);
         self.functions.values().map(usage).collect()
+    }
+}
+
+impl Policies {
+    /// The least policy of each function for its calls up to now.
+    #[must_use]
+    pub(crate) fn suggestions(&self) -> Vec<Suggestion> {
+        let suggestion =
+            |held: &Held| held.calls.lock().unwrap_or_else(PoisonError::into_inner).suggestion(&held.function);
+        self.functions.values().map(suggestion).collect()
+    }
+
+    /// [`Policies::suggestions`] as `Policies` of a template.
+    #[must_use]
+    pub fn suggested_yaml(&self) -> String {
+        self.references.yaml(&self.suggestions())
     }
 }
 
@@ -157,6 +185,7 @@ Resources:
             Statement:
               - { Effect: Allow, Action: ['dynamodb:GetItem', 'dynamodb:PutItem'], Resource: ['arn:a', 'arn:b'] }
               - { Effect: Allow, Action: 'dynamodb:GetItem', Resource: 'arn:a' }
+              - { Effect: Deny, Action: 'dynamodb:Put*', Resource: 'arn:a' }
 ";
 
     fn policies() -> Policies {
@@ -179,6 +208,17 @@ Resources:
         let denied = &policies.usage()[0].denied;
         assert_eq!((denied.len(), &*denied[0].resource), (1, "arn:c"));
         assert_eq!(policies.allow("somebody", &request("dynamodb:PutItem", "arn:c")), Ok(()));
+    }
+
+    #[test]
+    fn a_denial_is_stronger_than_a_grant_and_every_call_is_suggested() {
+        let policies = policies();
+        let refused = policies.allow("the-worker", &request("dynamodb:PutItem", "arn:a")).unwrap_err();
+        assert!(refused.ends_with("resource: arn:a with an explicit deny in an identity-based policy"), "{refused}");
+        policies.allow("the-worker", &request("dynamodb:PutItem", "arn:b")).unwrap();
+        let suggested = policies.suggestions().remove(0);
+        assert_eq!((suggested.function.as_str(), suggested.statements.len()), ("worker", 1));
+        assert_eq!(suggested.statements[0].resource, ["arn:a", "arn:b"]);
     }
 
     #[test]

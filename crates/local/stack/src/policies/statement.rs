@@ -126,6 +126,7 @@ mod tests {
 
     use super::*;
     use crate::policies::LEADING_KEYS;
+    use crate::stack::Effect;
 
     fn statement(quantifier: Option<Quantifier>, test: Test, values: &[&str]) -> Statement {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
@@ -133,6 +134,7 @@ mod tests {
         Statement {
             policy: "a-role: a-policy".to_owned(),
             line: 1,
+            effect: Effect::Allow,
             actions: texts(&["dynamodb:PutItem", "dynamodb:GetItem"]),
             resources: texts(&["arn:table/a", "arn:table/b/index/*"]),
             conditions: vec![

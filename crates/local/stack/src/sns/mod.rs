@@ -95,7 +95,7 @@ impl Topics {
                 }
                 None => tracing::warn!("a message for the function {function} was dropped: there is none"),
             },
-            Endpoint::Queue(queue) => self.queues.send(queue, notification.for_queue()),
+            Endpoint::Queue(queue) => self.queues.send(queue, &notification.for_queue()),
             Endpoint::Mail(address) => {
                 let subject = message.subject.as_deref().unwrap_or("AWS Notification Message");
                 tracing::info!("mail of {} to {address}: {subject}\n{text}", subscribed.subscription.topic);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::properties::Properties;
 use super::yaml::Node;
-use super::{resources, routes, schedules, stream_mappings};
+use super::{queues, resources, routes, schedules, stream_mappings};
 use crate::stack::Function;
 
 /// Lambda's limits and defaults.
@@ -24,7 +24,7 @@ const RESERVED_VARIABLES: [&str; 5] =
 const RESERVED_PREFIX: &str = "AWS_LAMBDA_";
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 21] = [
+const CLOUD_ONLY: [&str; 20] = [
     "Architectures",
     "AutoPublishAliasAllProperties",
     "AutoPublishCodeSha256",
@@ -38,7 +38,6 @@ const CLOUD_ONLY: [&str; 21] = [
     "PackageType",
     "LoggingConfig",
     "PermissionsBoundary",
-    "Policies",
     "PropagateTags",
     "RecursiveLoop",
     "RolePath",
@@ -75,8 +74,12 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         role: properties.text("Role"),
         routes: Vec::new(),
         stream_mappings: Vec::new(),
+        queue_mappings: Vec::new(),
         schedules: Vec::new(),
     };
+    // Read with the role.
+    properties.raw("Policies");
+    properties.raw("FunctionUrlConfig");
     if let Some(events) = properties.raw("Events") {
         for (event_id, event) in events.entries() {
             add_event(&mut function, event_id, event, properties);
@@ -123,15 +126,17 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
     let inner = Properties::new(resolver, outer.raw("Properties").unwrap_or(&nothing));
     outer.finish("an event", &[]);
     match kind.as_str() {
+        "Api" => function.routes.extend(routes::read_rest(&inner)),
         "HttpApi" => function.routes.extend(routes::read(&inner)),
         "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner)),
+        "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner)),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
         "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
         // Read by `event_invoke`.
         "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "" => {}
         other => resolver.problems.at(
             event,
-            format!("events of type {other} are not supported on this machine; HttpApi, DynamoDB, Schedule, ScheduleV2, EventBridgeRule and SNS are"),
+            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, SQS, Schedule, ScheduleV2, EventBridgeRule and SNS are"),
         ),
     }
 }

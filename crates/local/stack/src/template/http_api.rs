@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources::IMPLICIT_HTTP_API;
+use super::routes;
 use super::yaml::{Node, NodeKind};
-use crate::stack::{Cors, HttpApi, Stack, Throttle};
+use crate::stack::{ApiKind, Cors, HttpApi, Stack, Throttle};
 
 /// The longest time a browser may cache a CORS response, seconds: API Gateway's limit.
 const CORS_AGE_S_MAX: i64 = 86_400;
@@ -15,25 +16,36 @@ const CORS_AGE_S_MAX: i64 = 86_400;
 const BURST_MAX: i64 = 10_000;
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 6] = ["AccessLogSettings", "Description", "Domain", "Name", "PropagateTags", "Tags"];
+const CLOUD_ONLY: [&str; 11] = [
+    "AccessLogSettings",
+    "DefinitionBody",
+    "DefinitionUri",
+    "Description",
+    "DisableExecuteApiEndpoint",
+    "Domain",
+    "FailOnWarnings",
+    "Name",
+    "PropagateTags",
+    "StageVariables",
+    "Tags",
+];
 
 /// Reads an API.
 pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
-    let cors = properties.raw("CorsConfiguration").and_then(|node| cors(properties, node));
+    let cors = properties.raw("CorsConfiguration").and_then(|node| cors_of(properties, node));
     let throttle = properties.map("DefaultRouteSettings").and_then(|settings| throttle(&settings));
-    if let Some(node) = properties.raw("StageName") {
-        let stage = properties.text("StageName");
-        if stage.as_deref() != Some("$default") {
-            properties.resolver.problems.at(node, "only the stage $default is supported on this machine");
-        }
+    let stage = properties.text("StageName").unwrap_or_else(|| "$default".to_owned());
+    if let Some(auth) = properties.map("Auth") {
+        routes::authorizer(&auth, "DefaultAuthorizer");
+        auth.finish("an API's Auth", &["Authorizers", "EnableIamAuthorizer"]);
     }
     properties.finish("an HTTP API", &CLOUD_ONLY);
-    HttpApi { logical_id: id.to_owned(), cors, throttle }
+    HttpApi { logical_id: id.to_owned(), kind: ApiKind::Http, stage, binary_media_types: Vec::new(), cors, throttle }
 }
 
 /// Adds the API that SAM generates, with its `Globals`, if a function's event uses it.
 pub(super) fn implicit(root: &Node, resolver: &Resolver<'_>, stack: &mut Stack) {
-    if !stack.functions.iter().any(|function| function.routes.iter().any(|route| route.api.is_none())) {
+    if !stack.functions.iter().any(|function| function.routes.iter().any(|route| route.api == IMPLICIT_HTTP_API)) {
         return;
     }
     let globals = root.get("Globals").and_then(|globals| globals.get("HttpApi"));
@@ -50,7 +62,8 @@ pub(super) fn throttle(settings: &Properties<'_>) -> Option<Throttle> {
     Some(Throttle { rate_per_s: rate_per_s?, burst: burst? })
 }
 
-fn cors(properties: &Properties<'_>, node: &Node) -> Option<Cors> {
+/// A CORS configuration.
+pub(super) fn cors_of(properties: &Properties<'_>, node: &Node) -> Option<Cors> {
     let resolved = properties.resolver.resolve(node)?;
     // SAM's short form: `true` allows every origin.
     if resolved.as_text() == Some("true") {

@@ -9,17 +9,21 @@
 mod event_invoke;
 mod event_rules;
 mod function;
+mod function_url;
 mod globals;
 mod http_api;
 mod intrinsics;
+mod known_policies;
 mod parameters;
 mod policies;
 mod problems;
 mod properties;
+mod queues;
 mod resources;
+mod rest_api;
 mod routes;
 mod schedules;
-mod secrets_and_queues;
+mod secrets;
 mod stream_mappings;
 mod table;
 mod targets;
@@ -33,7 +37,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use self::problems::{TemplateError, TemplateProblem};
-pub use self::resources::IMPLICIT_HTTP_API;
 
 use self::intrinsics::Resolver;
 use self::problems::Problems;
@@ -151,7 +154,11 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             }
         }
     }
+    queues::add_foreign(&mut stack, resolver);
     http_api::implicit(root, resolver, &mut stack);
+    rest_api::implicit(root, resolver, &mut stack);
+    // The first is on the stack's own port: an API before a function URL.
+    stack.http_apis.sort_by_key(|api| api.kind);
     stack.web_socket_api = sockets.assemble(resolver, &stack.functions);
     stack.roles = policies.assemble(resolver);
     event_rules::schedule_functions(&mut stack);
@@ -186,18 +193,25 @@ fn local(
     let properties = Properties::new(resolver, attributes.raw("Properties").unwrap_or(&nothing));
     attributes.finish("a resource", &RESOURCE_CLOUD_ONLY);
     match kind {
+        resources::SIMPLE_TABLE => stack.tables.extend(table::read_simple(id, resource, &properties)),
+        resources::REST_API => stack.http_apis.push(rest_api::read(id, &properties)),
         resources::TABLE => stack.tables.extend(table::read(id, resource, &properties)),
         resources::FUNCTION => {
             event_invoke::function(id, &properties, &mut stack.messaging);
-            let function = function::read(id, resource, &properties);
-            function.iter().for_each(|function| policies.want(function, properties.raw("Role").unwrap_or(resource)));
-            stack.functions.extend(function);
+            if let Some(mut function) = function::read(id, resource, &properties) {
+                function.role = policies.role_of(&function, &properties);
+                if let Some((url, route)) = function_url::read(id, &properties) {
+                    stack.http_apis.push(url);
+                    function.routes.push(route);
+                }
+                stack.functions.push(function);
+            }
         }
         resources::ROLE => policies.add_role(id, resource, &properties),
-        resources::MANAGED_POLICY => policies.add_managed(id, resource, &properties),
+        resources::MANAGED_POLICY | resources::POLICY => policies.add_policy(id, kind, resource, &properties),
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
-        resources::SECRET => stack.secrets.extend(secrets_and_queues::secret(id, resource, &properties)),
-        resources::QUEUE => stack.queues.extend(secrets_and_queues::queue(id, resource, &properties)),
+        resources::SECRET => stack.secrets.extend(secrets::read(id, resource, &properties)),
+        resources::QUEUE => stack.queues.extend(queues::read(id, resource, &properties)),
         resources::EVENT_BUS => stack.messaging.buses.extend(event_rules::bus(id, resource, &properties)),
         resources::EVENT_RULE => stack.messaging.rules.extend(event_rules::rule(id, resource, &properties)),
         resources::TOPIC => topics::topic(id, resource, &properties, &mut stack.messaging),

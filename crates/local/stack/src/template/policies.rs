@@ -1,15 +1,18 @@
-//! `AWS::IAM::Role` and `AWS::IAM::ManagedPolicy`: the permissions of functions.
+//! The permissions of functions: their `Policies`, `AWS::IAM::Role`, `AWS::IAM::ManagedPolicy` and
+//! `AWS::IAM::Policy`.
 //!
-//! An unsupported statement is an error: otherwise only AWS would enforce it.
+//! A condition that cannot be checked here is ignored with a warning: then AWS allows less.
 
 use std::collections::BTreeMap;
 
 use super::intrinsics::Resolver;
+use super::known_policies::{self, KnownStatement};
 use super::properties::Properties;
 use super::resources;
 use super::yaml::{Node, NodeKind};
+use crate::arn;
 use crate::policies::{FROM_ADDRESS, LEADING_KEYS};
-use crate::stack::{Condition, Function, Quantifier, Role, Statement, Test};
+use crate::stack::{Condition, Effect, Function, Quantifier, Role, Statement, Test};
 
 /// Properties that only AWS uses.
 const ROLE_CLOUD_ONLY: [&str; 7] = [
@@ -21,19 +24,21 @@ const ROLE_CLOUD_ONLY: [&str; 7] = [
     "RoleName",
     "Tags",
 ];
-const POLICY_CLOUD_ONLY: [&str; 3] = ["Description", "ManagedPolicyName", "Path"];
+const POLICY_CLOUD_ONLY: [&str; 6] = ["Description", "Groups", "ManagedPolicyName", "Path", "PolicyName", "Users"];
 
 /// The condition keys that calls have here.
 const KEYS: [&str; 2] = [LEADING_KEYS, FROM_ADDRESS];
 
-/// The roles and managed policies that were read so far.
+/// The roles and policies that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct PolicyParts {
-    /// Each role with the ARNs of its managed policies, and the positions of these ARNs.
+    /// Each role with the names or ARNs of its managed policies, and their positions.
     roles: Vec<(Role, Vec<(String, Node)>)>,
     /// By ARN.
     managed: BTreeMap<String, Vec<Statement>>,
-    /// The ARNs of the functions' roles, and the positions of these ARNs.
+    /// The statements of `AWS::IAM::Policy`, by the name of their role.
+    inline: Vec<(String, Statement)>,
+    /// The functions' roles, and the positions of these references.
     wanted: Vec<(String, Node)>,
 }
 
@@ -58,33 +63,83 @@ impl PolicyParts {
         self.roles.push((Role { logical_id: id.to_owned(), name, arn, statements }, managed));
     }
 
-    /// Reads a managed policy.
-    pub(super) fn add_managed(&mut self, id: &str, resource: &Node, properties: &Properties<'_>) {
+    /// Reads a managed policy, or one that names its roles.
+    pub(super) fn add_policy(&mut self, id: &str, kind: &str, resource: &Node, properties: &Properties<'_>) {
         let statements = document(id, properties);
-        properties.finish("a managed policy", &POLICY_CLOUD_ONLY);
-        if let Some(arn) = resources::reference(properties.resolver, id, resources::MANAGED_POLICY, resource) {
+        let roles = properties.texts("Roles");
+        properties.finish("a policy", &POLICY_CLOUD_ONLY);
+        for role in roles {
+            self.inline.extend(statements.iter().map(|statement| (role.clone(), statement.clone())));
+        }
+        if let Some(arn) = resources::reference(properties.resolver, id, kind, resource) {
             self.managed.insert(arn, statements);
         }
     }
 
-    /// Records the role of a function.
-    pub(super) fn want(&mut self, function: &Function, place: &Node) {
-        self.wanted.extend(function.role.clone().map(|role| (role, place.clone())));
+    /// Reads the permissions of a function, and returns its role: `Role`, or the role that SAM makes
+    /// of `Policies`. SAM ignores `Policies` beside `Role`.
+    pub(super) fn role_of(&mut self, function: &Function, properties: &Properties<'_>) -> Option<String> {
+        let policies = properties.raw("Policies").cloned();
+        if let Some(place) = properties.raw("Role") {
+            self.wanted.extend(function.role.clone().map(|role| (role, place.clone())));
+            return function.role.clone();
+        }
+        let resolver = properties.resolver;
+        let id = format!("{}Role", function.logical_id);
+        let name = format!("{}-{id}", super::STACK_NAME);
+        let arn = format!("{}:role/{name}", arn::of_account("iam"));
+        let (mut statements, mut managed) = (Vec::new(), Vec::new());
+        let place = &properties.node;
+        // SAM adds a mapping's permissions to the role.
+        if !function.stream_mappings.is_empty() {
+            managed.push(("AWSLambdaDynamoDBExecutionRole".to_owned(), place.clone()));
+        }
+        if !function.queue_mappings.is_empty() {
+            managed.push(("AWSLambdaSQSQueueExecutionRole".to_owned(), place.clone()));
+        }
+        let policies = policies.map(|node| node.items().unwrap_or(std::slice::from_ref(&node)).to_vec());
+        for policy in policies.unwrap_or_default() {
+            let Some((name, parameters)) = policy_template(&policy) else {
+                match resolver.resolve(&policy) {
+                    None => {}
+                    Some(node) if node.entries().is_empty() => {
+                        managed.extend(resolver.text(&node).map(|name| (name, policy)));
+                    }
+                    Some(_) => statements.extend(self::statements(&id, &Properties::new(resolver, &policy))),
+                }
+                continue;
+            };
+            statements.extend(from_template(name, parameters, resolver));
+        }
+        self.roles.push((Role { logical_id: id, name, arn: arn.clone(), statements }, managed));
+        Some(arn)
     }
 
-    /// The roles, with the statements of their managed policies.
+    /// The roles, with the statements of their managed policies. A role that is not in the template
+    /// is not enforced.
     pub(super) fn assemble(self, resolver: &Resolver<'_>) -> Vec<Role> {
-        let Self { roles, managed, wanted } = self;
+        let Self { roles, managed, inline, wanted } = self;
         for (arn, place) in &wanted {
             if !roles.iter().any(|(role, _)| role.arn == *arn) {
-                resolver.problems.at(place, format!("{arn} is not a role of this template"));
+                resolver
+                    .problems
+                    .ignored(place, format!("{arn} is not a role of this template, so it is not enforced"));
             }
         }
-        let with_managed = |(mut role, arns): (Role, Vec<(String, Node)>)| {
-            for (arn, place) in arns {
-                match managed.get(&arn) {
-                    Some(statements) => role.statements.extend(statements.iter().cloned()),
-                    None => resolver.problems.at(&place, format!("{arn} is not a policy of this template")),
+        let with_managed = |(mut role, policies): (Role, Vec<(String, Node)>)| {
+            let own = inline.iter().filter(|(of, _)| *of == role.name).map(|(_, statement)| statement.clone());
+            role.statements.extend(own);
+            for (name, place) in policies {
+                match (managed.get(&name), known_policies::managed(&name)) {
+                    (Some(statements), _) => role.statements.extend(statements.iter().cloned()),
+                    (None, Some(known)) => {
+                        let read = |known: &KnownStatement| known_statement(&name, *known, "", place.line);
+                        role.statements.extend(known.iter().map(read));
+                    }
+                    (None, None) => resolver.problems.ignored(
+                        &place,
+                        format!("{name} is neither a policy of this template nor known here, so it grants nothing"),
+                    ),
                 }
             }
             role
@@ -93,42 +148,97 @@ impl PolicyParts {
     }
 }
 
-/// The statements of a `PolicyDocument`.
-fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
-    let resolver = properties.resolver;
-    let Some(document) = properties.raw("PolicyDocument") else {
-        resolver.problems.at(&properties.node, "PolicyDocument is missing");
-        return Vec::new();
-    };
-    let document = Properties::new(resolver, document);
-    let statements = document.raw("Statement").map(|node| node.items().unwrap_or(std::slice::from_ref(node)).to_vec());
-    document.finish("a policy document", &["Id", "Version"]);
-    statements.unwrap_or_default().iter().map(|node| statement(policy, &Properties::new(resolver, node))).collect()
+/// The name and the parameters of a policy template: `- DynamoDBReadPolicy: { TableName: … }`.
+fn policy_template(policy: &Node) -> Option<(&str, &Node)> {
+    match policy.entries() {
+        [(name, parameters)] if name != "Statement" && policy.intrinsic().is_none() => Some((name, parameters)),
+        _ => None,
+    }
 }
 
-fn statement(policy: &str, properties: &Properties<'_>) -> Statement {
-    if let Some(effect) = properties.required("Effect").filter(|effect| effect != "Allow") {
-        properties
-            .resolver
-            .problems
-            .at(&properties.node, format!("only Effect Allow is supported on this machine, not {effect}"));
+fn from_template(name: &str, parameters: &Node, resolver: &Resolver<'_>) -> Vec<Statement> {
+    let Some(template) = known_policies::policy_template(name) else {
+        resolver.scan(parameters);
+        if !name.ends_with("Policy") && !name.ends_with("_v2") {
+            resolver.problems.at(parameters, format!("{name} is not a policy template of SAM"));
+        }
+        // It concerns a service that is not on this machine.
+        return Vec::new();
+    };
+    let value = parameters.get(template.parameter).and_then(|value| resolver.text(value));
+    let Some(value) = value else {
+        resolver.problems.at(parameters, format!("{name} needs the parameter {}", template.parameter));
+        return Vec::new();
+    };
+    template.statements.iter().map(|known| known_statement(name, *known, &value, parameters.line)).collect()
+}
+
+fn known_statement(policy: &str, known: KnownStatement, value: &str, line: usize) -> Statement {
+    let service = known.actions.first().and_then(|action| action.split(':').next()).unwrap_or_default();
+    let resource = |pattern: &&str| match (*pattern, service) {
+        ("*", _) => "*".to_owned(),
+        // A parameter may be an ARN already.
+        (pattern, _) if pattern.starts_with("{}") && value.starts_with("arn:") => pattern.replace("{}", value),
+        (pattern, "s3") => format!("arn:aws:s3:::{}", pattern.replace("{}", value)),
+        (pattern, _) => format!("{}:{}", arn::of_region(service), pattern.replace("{}", value)),
+    };
+    Statement {
+        policy: policy.to_owned(),
+        line,
+        effect: Effect::Allow,
+        actions: known.actions.iter().map(|action| (*action).to_owned()).collect(),
+        resources: known.resources.iter().map(resource).collect(),
+        conditions: Vec::new(),
     }
+}
+
+/// The statements of a `PolicyDocument`.
+fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
+    let Some(document) = properties.raw("PolicyDocument") else {
+        properties.resolver.problems.at(&properties.node, "PolicyDocument is missing");
+        return Vec::new();
+    };
+    statements(policy, &Properties::new(properties.resolver, document))
+}
+
+fn statements(policy: &str, document: &Properties<'_>) -> Vec<Statement> {
+    let statements = document.raw("Statement").map(|node| node.items().unwrap_or(std::slice::from_ref(node)).to_vec());
+    document.finish("a policy document", &["Id", "Version"]);
+    let statements = statements.unwrap_or_default();
+    let resolver = document.resolver;
+    // A whole statement may depend on a condition.
+    let resolved = statements.iter().filter_map(|node| match node.intrinsic() {
+        Some(_) => resolver.resolve(node),
+        None => Some(node.clone()),
+    });
+    resolved.filter_map(|node| statement(policy, &Properties::new(resolver, &node))).collect()
+}
+
+/// A statement; none if it denies calls under a condition that is not known here.
+fn statement(policy: &str, properties: &Properties<'_>) -> Option<Statement> {
+    let problems = properties.resolver.problems;
+    let effect = match properties.required("Effect").as_deref() {
+        Some("Deny") => Effect::Deny,
+        Some("Allow") | None => Effect::Allow,
+        Some(other) => return properties.wrong(&properties.node, format!("Effect must be Allow or Deny, not {other}")),
+    };
     for name in ["NotAction", "NotResource"] {
         if let Some(node) = properties.raw(name) {
-            let message = format!("{name} is not supported on this machine: list what the statement allows");
-            properties.resolver.problems.at(node, message);
+            problems.at(node, format!("{name} is not supported on this machine: list what the statement allows"));
         }
     }
-    let conditions = properties.raw("Condition").map(|node| conditions(properties.resolver, node));
+    let read = properties.raw("Condition").map(|node| conditions(properties.resolver, node)).unwrap_or_default();
     let statement = Statement {
         policy: policy.to_owned(),
         line: properties.node.line,
+        effect,
         actions: one_or_more(properties, "Action"),
         resources: one_or_more(properties, "Resource"),
-        conditions: conditions.unwrap_or_default(),
+        conditions: read.known,
     };
     properties.finish("a statement", &["Sid"]);
-    statement
+    // Without the unknown condition, the statement would deny more than on AWS.
+    (effect == Effect::Allow || read.all_known).then_some(statement)
 }
 
 /// A required string, or a required list of strings.
@@ -154,18 +264,34 @@ fn text(resolver: &Resolver<'_>, node: &Node) -> Option<String> {
     Some(format!("{arn}/stream/*"))
 }
 
-fn conditions(resolver: &Resolver<'_>, node: &Node) -> Vec<Condition> {
-    let mut conditions = Vec::new();
+/// The conditions of a statement that are checked here.
+struct Conditions {
+    known: Vec<Condition>,
+    all_known: bool,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self { known: Vec::new(), all_known: true }
+    }
+}
+
+fn conditions(resolver: &Resolver<'_>, node: &Node) -> Conditions {
+    let mut conditions = Conditions::default();
     for (name, keys) in node.entries() {
         let Some((quantifier, test)) = operator(name) else {
-            resolver.problems.at(keys, format!("the condition operator {name} is not supported on this machine"));
+            resolver.problems.ignored(keys, format!("conditions with {name} are not checked on this machine"));
+            conditions.all_known = false;
             continue;
         };
         for (key, values) in keys.entries() {
-            if !KEYS.contains(&key.as_str()) {
-                resolver.problems.at(values, format!("the condition key {key} is not supported on this machine"));
+            if KEYS.contains(&key.as_str()) {
+                let values = texts(resolver, values);
+                conditions.known.push(Condition { key: key.clone(), quantifier, test, values });
+            } else {
+                resolver.problems.ignored(values, format!("conditions on {key} are not checked on this machine"));
+                conditions.all_known = false;
             }
-            conditions.push(Condition { key: key.clone(), quantifier, test, values: texts(resolver, values) });
         }
     }
     conditions

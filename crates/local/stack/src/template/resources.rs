@@ -15,6 +15,7 @@ pub(super) const REST_API: &str = "AWS::Serverless::Api";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
 pub(super) const ROLE: &str = "AWS::IAM::Role";
+pub(super) const POLICY: &str = "AWS::IAM::Policy";
 pub(super) const MANAGED_POLICY: &str = "AWS::IAM::ManagedPolicy";
 pub(super) const EVENT_BUS: &str = "AWS::Events::EventBus";
 pub(super) const EVENT_RULE: &str = "AWS::Events::Rule";
@@ -27,10 +28,10 @@ pub(super) const SOCKET_ROUTE: &str = "AWS::ApiGatewayV2::Route";
 pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 
 /// The HTTP API that SAM generates for functions whose HTTP events name none.
-pub const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
+pub(super) const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
 
 /// The REST API that SAM generates for functions whose `Api` events name none, and its stage.
-pub(crate) const IMPLICIT_REST_API: &str = "ServerlessRestApi";
+pub(super) const IMPLICIT_REST_API: &str = "ServerlessRestApi";
 pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
@@ -97,7 +98,9 @@ pub(super) enum ResourceSupport {
 /// How a resource of this type is handled.
 pub(super) fn support(kind: &str) -> ResourceSupport {
     match kind {
-        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY => ResourceSupport::Local,
+        TABLE | SIMPLE_TABLE | FUNCTION | HTTP_API | REST_API | SECRET | QUEUE | ROLE | MANAGED_POLICY | POLICY => {
+            ResourceSupport::Local
+        }
         SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => ResourceSupport::Local,
         EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
@@ -187,7 +190,7 @@ pub(super) fn generated(resources: &[(String, Node)]) -> BTreeMap<String, Genera
 /// CloudFormation.
 pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     let property = match kind {
-        TABLE => "TableName",
+        TABLE | SIMPLE_TABLE => "TableName",
         FUNCTION => "FunctionName",
         QUEUE => "QueueName",
         SECRET | EVENT_BUS | EVENT_RULE => "Name",
@@ -198,24 +201,31 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     };
     match resource.get("Properties").and_then(|properties| properties.get(property)) {
         Some(name) => resolver.text(name),
+        None if kind == QUEUE && is_fifo(resource) => Some(format!("{}-{id}.fifo", super::STACK_NAME)),
         None => Some(format!("{}-{id}", super::STACK_NAME)),
     }
+}
+
+fn is_fifo(queue: &Node) -> bool {
+    let fifo = queue.get("Properties").and_then(|properties| properties.get("FifoQueue"));
+    fifo.and_then(Node::as_text) == Some("true")
 }
 
 /// The value of `Ref`.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
-        TABLE | FUNCTION | ROLE | EVENT_BUS => name(resolver, id, kind, resource),
+        TABLE | SIMPLE_TABLE | FUNCTION | ROLE | EVENT_BUS => name(resolver, id, kind, resource),
         EVENT_RULE => {
             let (bus, name) = (event_bus_of(resolver, resource), name(resolver, id, kind, resource)?);
             Some(bus.map_or_else(|| name.clone(), |bus| format!("{bus}|{name}")))
         }
         TOPIC => Some(format!("{}:{}", arn::of_region("sns"), name(resolver, id, kind, resource)?)),
         SUBSCRIPTION => Some(format!("{}:{}-{id}", arn::of_region("sns"), super::STACK_NAME)),
-        HTTP_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
+        HTTP_API | REST_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
         SOCKET_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
+        POLICY => Some(format!("{}-{id}", super::STACK_NAME)),
         MANAGED_POLICY => Some(format!("{}:policy/{}", arn::of_account("iam"), name(resolver, id, kind, resource)?)),
         // The reference of most types is a name.
         _ if !matches!(support(kind), ResourceSupport::Local) => Some(format!("{}-{id}", super::STACK_NAME)),
@@ -233,7 +243,7 @@ pub(super) fn attribute(
 ) -> Option<String> {
     let name = || name(resolver, id, kind, resource);
     match (kind, attribute) {
-        (TABLE, "Arn") => Some(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", name()?)),
+        (TABLE | SIMPLE_TABLE, "Arn") => Some(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", name()?)),
         (FUNCTION, "Arn") => Some(arn::function(&name()?)),
         (ROLE, "Arn") => Some(format!("{}:role/{}", arn::of_account("iam"), name()?)),
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
@@ -245,6 +255,7 @@ pub(super) fn attribute(
         }
         (TOPIC, "TopicArn") | (SUBSCRIPTION, "Arn") => reference(resolver, id, kind, resource),
         (SOCKET_API | HTTP_API, "ApiId") => Some(id.to_owned()),
+        (REST_API, "RootResourceId") => Some("root".to_owned()),
         (HTTP_API, "ApiEndpoint") => Some(format!("https://{}", arn::api_domain(id))),
         (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::api_domain(id))),
         (QUEUE, "QueueUrl") => reference(resolver, id, kind, resource),

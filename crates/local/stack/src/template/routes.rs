@@ -1,4 +1,4 @@
-//! `HttpApi` events, converted to API Gateway's route keys.
+//! `HttpApi` and `Api` events, converted to API Gateway's route keys.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources;
 use super::yaml::Node;
-use crate::stack::{Route, Stack};
+use crate::stack::{PayloadFormat, Route, Stack};
 
 /// The methods of a route.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY"];
@@ -14,22 +14,35 @@ const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OP
 /// The route for requests that match no other route.
 const DEFAULT_ROUTE: &str = "$default";
 
-/// Reads the route of an event.
+/// Reads the route of an `HttpApi` event.
 pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
-    let api = event.raw("ApiId").cloned();
-    let (method, path) = (event.text("Method"), event.text("Path"));
-    if let Some(version) = event.text("PayloadFormatVersion").filter(|version| version != "2.0") {
-        event
-            .resolver
-            .problems
-            .at(&event.node, format!("only payload format 2.0 is supported on this machine, not {version}"));
-    }
+    let api = api_of(event, "ApiId", resources::HTTP_API, resources::IMPLICIT_HTTP_API);
+    let payload = match event.text("PayloadFormatVersion").as_deref() {
+        Some("1.0") => PayloadFormat::V1,
+        None | Some("2.0") => PayloadFormat::V2,
+        Some(other) => {
+            let message = format!("PayloadFormatVersion must be 1.0 or 2.0, not {other}");
+            event.resolver.problems.at(&event.node, message);
+            PayloadFormat::V2
+        }
+    };
+    let route_key = route_key(event);
     authorization(event);
     event.finish("an HttpApi event", &["RouteSettings", "TimeoutInMillis"]);
-    let api = match api {
-        Some(node) => Some(api_of(event.resolver, &node)?),
-        None => None,
-    };
+    Some(Route { api: api?, route_key: route_key?, payload })
+}
+
+/// Reads the route of an `Api` event.
+pub(super) fn read_rest(event: &Properties<'_>) -> Option<Route> {
+    let api = api_of(event, "RestApiId", resources::REST_API, resources::IMPLICIT_REST_API);
+    let route_key = route_key(event);
+    authorization(event);
+    event.finish("an Api event", &["RequestModel", "RequestParameters", "ResponseTransferMode", "TimeoutInMillis"]);
+    Some(Route { api: api?, route_key: route_key?, payload: PayloadFormat::V1 })
+}
+
+fn route_key(event: &Properties<'_>) -> Option<String> {
+    let (method, path) = (event.text("Method"), event.text("Path"));
     let route_key = match (method, path) {
         (_, Some(path)) if path == DEFAULT_ROUTE => DEFAULT_ROUTE.to_owned(),
         (None, None) => DEFAULT_ROUTE.to_owned(),
@@ -48,25 +61,31 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
             return event.wrong(&event.node, "set both Method and Path, or neither for the $default route");
         }
     };
-    Some(Route { api, route_key })
+    Some(route_key)
 }
 
 /// Checks `Auth` of an event: requests must reach the function as on AWS, but with any credentials.
 fn authorization(event: &Properties<'_>) {
     let Some(auth) = event.map("Auth") else { return };
-    match auth.text("Authorizer").as_deref() {
+    authorizer(&auth, "Authorizer");
+    if let Some(key) = auth.raw("ApiKeyRequired") {
+        event.resolver.problems.ignored(key, "API keys are not checked on this machine");
+    }
+    auth.finish("an event's Auth", &["AuthorizationScopes", "InvokeRole", "OverrideApiAuth", "ResourcePolicy"]);
+}
+
+/// Checks the authorizer that `name` selects.
+pub(super) fn authorizer(auth: &Properties<'_>, name: &str) {
+    match auth.text(name).as_deref() {
         None | Some("NONE") => {}
         Some("AWS_IAM") => {
-            event
-                .resolver
-                .problems
-                .ignored(&auth.node, "AWS_IAM is not enforced on this machine: anyone may call this");
+            auth.resolver.problems.ignored(&auth.node, "AWS_IAM is not enforced on this machine: anyone may call this");
         }
-        Some(other) => {
-            event.resolver.problems.at(&auth.node, format!("the authorizer {other} is not supported on this machine"));
-        }
+        Some(other) => auth.resolver.problems.at(
+            &auth.node,
+            format!("the authorizer {other} is not supported on this machine: only NONE and AWS_IAM are"),
+        ),
     }
-    auth.finish("an event's Auth", &["AuthorizationScopes", "InvokeRole", "ResourcePolicy"]);
 }
 
 /// Records routes that two events of one API share.
@@ -85,14 +104,15 @@ pub(super) fn check_duplicates(resolver: &Resolver<'_>, stack: &Stack) {
     }
 }
 
-fn api_of(resolver: &Resolver<'_>, node: &Node) -> Option<String> {
-    let id = resolver.text(node)?;
-    let kind = resolver.resources.iter().find(|(other, _)| *other == id).and_then(|(_, api)| api.get("Type"));
-    if kind.and_then(Node::as_text) == Some(resources::HTTP_API) {
+/// The logical id of an event's API: `property`, or the implicit one.
+fn api_of(event: &Properties<'_>, property: &str, kind: &str, implicit: &str) -> Option<String> {
+    let Some(node) = event.raw(property) else { return Some(implicit.to_owned()) };
+    let id = event.resolver.text(node)?;
+    let found = event.resolver.resources.iter().find(|(other, _)| *other == id).and_then(|(_, api)| api.get("Type"));
+    if id == implicit || found.and_then(Node::as_text) == Some(kind) {
         return Some(id);
     }
-    resolver.problems.at(node, format!("{id} is not an {} of this template", resources::HTTP_API));
-    None
+    event.wrong(node, format!("{id} is not an {kind} of this template"))
 }
 
 fn check_path(path: &str) -> Result<(), String> {

@@ -84,7 +84,7 @@ fn table(event: &Properties<'_>) -> Option<String> {
     }
 }
 
-fn filters(event: &Properties<'_>) -> Vec<serde_json::Value> {
+pub(super) fn filters(event: &Properties<'_>) -> Vec<serde_json::Value> {
     let Some(criteria) = event.map("FilterCriteria") else { return Vec::new() };
     let list = criteria.list("Filters");
     criteria.finish("filter criteria", &[]);
@@ -112,7 +112,7 @@ fn pattern(event: &Properties<'_>, node: &Node) -> Option<serde_json::Value> {
     }
 }
 
-fn reports_failures(event: &Properties<'_>) -> bool {
+pub(super) fn reports_failures(event: &Properties<'_>) -> bool {
     let types = event.texts("FunctionResponseTypes");
     for other in types.iter().filter(|name| *name != "ReportBatchItemFailures") {
         event

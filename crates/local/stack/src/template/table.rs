@@ -1,4 +1,4 @@
-//! `AWS::DynamoDB::Table`.
+//! `AWS::DynamoDB::Table` and `AWS::Serverless::SimpleTable`.
 
 use serde_json::{Map, Value};
 
@@ -71,6 +71,43 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     let waiting = resource.get("Metadata").and_then(|metadata| metadata.get("Waiting"));
     let waiting = waiting.and_then(|node| waiting_items(&Properties::new(properties.resolver, node)));
     Some(Table { logical_id: id.to_owned(), name, create_table, ttl_attribute, point_in_time_recovery, waiting })
+}
+
+/// Reads a table with a partition key only.
+pub(super) fn read_simple(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Table> {
+    properties.raw("TableName");
+    let (mut name, mut kind) = ("id".to_owned(), "S");
+    if let Some(key) = properties.map("PrimaryKey") {
+        name = key.required("Name").unwrap_or(name);
+        kind = match key.required("Type").as_deref() {
+            Some("Number") => "N",
+            Some("Binary") => "B",
+            Some("String") | None => "S",
+            Some(other) => {
+                return properties.wrong(&key.node, format!("Type must be String, Number or Binary, not {other}"));
+            }
+        };
+        key.finish("a primary key", &[]);
+    }
+    properties.finish(
+        "a simple table",
+        &["PointInTimeRecoverySpecification", "ProvisionedThroughput", "SSESpecification", "Tags"],
+    );
+    let table = resources::name(properties.resolver, id, resources::SIMPLE_TABLE, resource)?;
+    let create_table = serde_json::json!({
+        "TableName": table,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{ "AttributeName": name, "AttributeType": kind }],
+        "KeySchema": [{ "AttributeName": name, "KeyType": "HASH" }],
+    });
+    Some(Table {
+        logical_id: id.to_owned(),
+        name: table,
+        create_table,
+        ttl_attribute: None,
+        point_in_time_recovery: false,
+        waiting: None,
+    })
 }
 
 fn waiting_items(waiting: &Properties<'_>) -> Option<Waiting> {

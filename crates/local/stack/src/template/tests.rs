@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Template, TemplateProblem, read};
-use crate::stack::{Route, Stack, StartingPosition, Throttle};
+use crate::stack::{ApiKind, PayloadFormat, Route, Stack, StartingPosition, Throttle};
 
 const TABLE: &str = "
   Clicks:
@@ -144,9 +144,16 @@ Resources:
     assert_eq!(function.timeout, Duration::from_secs(10));
     let variables: Vec<(&str, &str)> = function.environment.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
     assert_eq!(variables, [("A", "shared"), ("B", "own"), ("C", "7")]);
-    assert_eq!(function.routes, [Route { api: None, route_key: "$default".to_owned() }]);
+    assert_eq!(
+        function.routes,
+        [Route {
+            api: super::resources::IMPLICIT_HTTP_API.to_owned(),
+            route_key: "$default".to_owned(),
+            payload: PayloadFormat::V2
+        }]
+    );
     let api = &stack.http_apis[0];
-    assert_eq!(api.logical_id, super::IMPLICIT_HTTP_API);
+    assert_eq!(api.logical_id, super::resources::IMPLICIT_HTTP_API);
     assert_eq!(api.throttle, Some(Throttle { rate_per_s: 2000.0, burst: 4000 }));
     assert_eq!(api.cors.as_ref().unwrap().max_age, Some(Duration::from_secs(600)));
 }
@@ -317,6 +324,45 @@ fn bad_routes_are_rejected() {
         let (line, message) = problem(&yaml);
         assert!(line == 7 && message.contains(expected), "{event}: {line} {message}");
     }
+}
+
+#[test]
+fn rest_apis_function_urls_and_simple_tables_are_read() {
+    let yaml = format!(
+        "Globals:
+  Api: {{ BinaryMediaTypes: ['image~1png'], Cors: \"'https://page.example'\" }}
+Resources:
+{}      FunctionUrlConfig: {{ AuthType: NONE, Cors: {{ AllowOrigins: ['*'] }} }}
+  Own:
+    Type: AWS::Serverless::Api
+    Properties: {{ StageName: v1, Auth: {{ ApiKeyRequired: true }} }}
+  Things:
+    Type: AWS::Serverless::SimpleTable
+    Properties: {{ PrimaryKey: {{ Name: number, Type: Number }} }}
+",
+        function(
+            "{ A: { Type: Api, Properties: { Path: /a, Method: get } }, B: { Type: Api, Properties: { Path: '/b/{x+}', Method: any, RestApiId: !Ref Own } } }"
+        )
+    );
+    let read = read(&yaml, &BTreeMap::new()).unwrap();
+    let stack = &read.stack;
+    let kinds: Vec<_> =
+        stack.http_apis.iter().map(|api| (api.logical_id.as_str(), api.kind, api.stage.as_str())).collect();
+    let expected = [
+        ("Own", ApiKind::Rest, "v1"),
+        ("ServerlessRestApi", ApiKind::Rest, "Prod"),
+        ("WorkerUrl", ApiKind::FunctionUrl, "$default"),
+    ];
+    assert_eq!(kinds, expected);
+    let implicit = &stack.http_apis[1];
+    assert_eq!(implicit.binary_media_types, ["image/png"]);
+    assert_eq!(implicit.cors.as_ref().unwrap().allow_origins, ["https://page.example"]);
+    let keys: Vec<_> =
+        stack.functions[0].routes.iter().map(|route| (route.api.as_str(), route.route_key.as_str())).collect();
+    assert_eq!(keys, [("ServerlessRestApi", "GET /a"), ("Own", "ANY /b/{x+}"), ("WorkerUrl", "$default")]);
+    assert_eq!(stack.tables[0].create_table["AttributeDefinitions"][0]["AttributeType"], "N");
+    let warnings: Vec<_> = read.ignored.iter().map(|part| part.message.as_str()).collect();
+    assert_eq!(warnings, ["API keys are not checked on this machine"]);
 }
 
 #[test]

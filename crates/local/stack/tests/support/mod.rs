@@ -175,6 +175,7 @@ Resources:
       Runtime: provided.al2023
       MemorySize: 128
       Timeout: 2
+      Policies: AdministratorAccess
       PROPERTIES
       Environment:
         Variables:

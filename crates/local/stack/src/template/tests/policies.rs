@@ -1,7 +1,7 @@
 //! Roles and policies: their statements are read, and unsupported parts are errors.
 
-use super::{function, problem, stack};
-use crate::stack::{Condition, Quantifier, Statement, Test};
+use super::{function, ignored, problem, stack};
+use crate::stack::{Condition, Effect, Quantifier, Statement, Test};
 
 /// A table, and a role with this statement and a managed policy.
 fn role(statement: &str) -> String {
@@ -48,6 +48,7 @@ fn a_role_has_its_own_statements_and_those_of_its_managed_policies() {
     let expected = Statement {
         policy: "Role: own".to_owned(),
         line: own.line,
+        effect: Effect::Allow,
         actions: texts(&["dynamodb:GetItem"]),
         resources: texts(&[table, &format!("{table}/stream/*")]),
         conditions: vec![
@@ -64,30 +65,72 @@ fn unsupported_parts_of_a_statement_are_rejected() {
     let of = |statement: &str| problem(&format!("Resources:\n{}", role(statement))).1;
     let allowed = "Effect: Allow, Action: 'dynamodb:GetItem', Resource: '*'";
     assert_eq!(
-        of("{ Effect: Deny, Action: 'dynamodb:GetItem', Resource: '*' }"),
-        "only Effect Allow is supported on this machine, not Deny"
+        of("{ Effect: Maybe, Action: 'dynamodb:GetItem', Resource: '*' }"),
+        "Effect must be Allow or Deny, not Maybe"
     );
     assert_eq!(of("{ Effect: Allow, Action: 'dynamodb:GetItem' }"), "Resource is missing");
     assert_eq!(
         of(&format!("{{ {allowed}, NotAction: 'dynamodb:PutItem' }}")),
         "NotAction is not supported on this machine: list what the statement allows"
     );
-    assert_eq!(
-        of(&format!("{{ {allowed}, Condition: {{ IpAddress: {{ 'aws:SourceIp': '10.0.0.0/8' }} }} }}")),
-        "the condition operator IpAddress is not supported on this machine"
-    );
-    assert_eq!(
-        of(&format!("{{ {allowed}, Condition: {{ StringEquals: {{ 'dynamodb:Attributes': a }} }} }}")),
-        "the condition key dynamodb:Attributes is not supported on this machine"
-    );
 }
 
 #[test]
-fn a_role_or_policy_that_is_not_in_the_template_is_rejected() {
-    let foreign = "arn:aws:iam::aws:policy/ReadOnlyAccess";
+fn an_unknown_condition_is_dropped_with_a_warning_and_a_denial_under_it_too() {
+    let warned = |statement: &str| ignored(&format!("Resources:\n{}", role(statement))).join("\n");
+    let allowed = "Effect: Allow, Action: 'dynamodb:GetItem', Resource: '*'";
+    let by_address = format!("{{ {allowed}, Condition: {{ IpAddress: {{ 'aws:SourceIp': '10.0.0.0/8' }} }} }}");
+    assert!(warned(&by_address).ends_with("conditions with IpAddress are not checked on this machine"));
+    let by_attribute = format!("{{ {allowed}, Condition: {{ StringEquals: {{ 'dynamodb:Attributes': a }} }} }}");
+    assert!(warned(&by_attribute).ends_with("conditions on dynamodb:Attributes are not checked on this machine"));
+    let count = |statement: &str| stack(&role(statement)).roles[0].statements.len();
+    assert_eq!(count(&by_address), 2);
+    assert_eq!(count(&by_address.replace("Allow", "Deny")), 1, "only the managed policy's statement");
+    assert_eq!(count("{ Effect: Deny, Action: 's3:*', Resource: '*' }"), 2);
+}
+
+#[test]
+fn the_policies_of_a_function_become_its_role() {
+    let policies = "Policies:
+        - AWSLambdaBasicExecutionRole
+        - arn:aws:iam::aws:policy/AmazonSQSFullAccess
+        - DynamoDBReadPolicy: { TableName: !Ref Clicks }
+        - RekognitionDetectOnlyPolicy: {}
+        - Statement: { Effect: Deny, Action: 'dynamodb:Scan', Resource: '*' }
+        - !Ref AWS::NoValue
+      Runtime:";
+    let stack = stack(&format!("{}{}", super::TABLE, function("{}").replace("Runtime:", policies)));
+    let role = &stack.roles[0];
+    assert_eq!(stack.functions[0].role.as_ref(), Some(&role.arn));
+    let of = |policy: &str| role.statements.iter().find(|statement| statement.policy == policy).unwrap();
+    let table = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks-us-east-1";
+    assert_eq!(of("DynamoDBReadPolicy").resources, [table.to_owned(), format!("{table}/index/*")]);
+    assert_eq!(of("arn:aws:iam::aws:policy/AmazonSQSFullAccess").actions, ["sqs:*"]);
+    assert_eq!(of("WorkerRole").effect, Effect::Deny);
+    assert_eq!(role.statements.len(), 3);
+}
+
+#[test]
+fn a_function_without_policies_has_only_what_sam_adds_for_its_mappings() {
+    let plain = stack(&function("{}"));
+    assert_eq!(plain.roles[0].statements, []);
+    let mapping =
+        "{ Click: { Type: DynamoDB, Properties: { Stream: !GetAtt Clicks.StreamArn, StartingPosition: LATEST } } }";
+    let reader = stack(&format!("{}{}", super::TABLE, function(mapping)));
+    assert_eq!(reader.roles[0].statements[0].policy, "AWSLambdaDynamoDBExecutionRole");
+}
+
+#[test]
+fn a_role_or_policy_that_is_not_in_the_template_has_a_warning() {
+    let foreign = "arn:aws:iam::1:policy/Unknown";
     let statement = "{ Effect: Allow, Action: 'dynamodb:GetItem', Resource: '*' }";
     let managed = role(statement).replace("[!Ref Common]", &format!("['{foreign}']"));
-    assert_eq!(problem(&format!("Resources:\n{managed}")).1, format!("{foreign} is not a policy of this template"));
+    let warned = ignored(&format!("Resources:\n{managed}")).join("\n");
+    assert!(
+        warned
+            .ends_with(&format!("{foreign} is neither a policy of this template nor known here, so it grants nothing"))
+    );
     let worker = function("{}").replace("Runtime:", "Role: 'arn:aws:iam::1:role/x'\n      Runtime:");
-    assert_eq!(problem(&format!("Resources:\n{worker}")).1, "arn:aws:iam::1:role/x is not a role of this template");
+    let warned = ignored(&format!("Resources:\n{worker}")).join("\n");
+    assert!(warned.ends_with("arn:aws:iam::1:role/x is not a role of this template, so it is not enforced"));
 }

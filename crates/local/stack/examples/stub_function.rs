@@ -1,0 +1,42 @@
+//! A Lambda function that stands in for another one: it accepts every event.
+//!
+//! It appends each event to a file beside its executable, named after the function. Without a
+//! Runtime API it is a web server on `PORT`, as functions behind the Web Adapter are.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use axum::Router;
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use serde_json::{Value, json};
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    if std::env::var_os("AWS_LAMBDA_RUNTIME_API").is_some() {
+        return lambda_runtime::run(service_fn(handle)).await;
+    }
+    let port: u16 = std::env::var("PORT").unwrap_or_else(|_| "8080".to_owned()).parse()?;
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+    let answer = || async {
+        record(&json!("a web request"))?;
+        Ok::<_, axum::http::StatusCode>("stub")
+    };
+    axum::serve(listener, Router::new().fallback(answer)).await?;
+    Ok(())
+}
+
+/// Answers as each trigger wants it: HTTP APIs, authorizers and mappings.
+async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
+    record(&event.payload).map_err(|status| status.to_string())?;
+    Ok(json!({ "statusCode": 200, "body": "stub", "isAuthorized": true, "batchItemFailures": [] }))
+}
+
+fn record(event: &Value) -> Result<(), axum::http::StatusCode> {
+    let written = std::env::current_exe().and_then(|executable| {
+        let name = std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "web".to_owned());
+        let path: PathBuf = executable.with_file_name(format!("{name}.jsonl"));
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+        file.write_all(format!("{event}\n").as_bytes())
+    });
+    written.map_err(|_| axum::http::StatusCode::INTERNAL_SERVER_ERROR)
+}

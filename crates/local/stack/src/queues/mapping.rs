@@ -1,0 +1,260 @@
+//! Event source mappings on queues: invoke a function with batches of messages.
+//!
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html>. A batch
+//! whose function fails stays in the queue, and becomes visible after the visibility time-out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::queue::{Queue, Received};
+use super::{Queues, api, md5};
+use crate::arn;
+use crate::event_source_mapping::filter::{FilterError, Filters};
+use crate::functions::{Functions, Invocation, Pool};
+use crate::policies::{Policies, Request};
+use crate::stack::QueueMapping;
+
+/// Batches of a mapping that run at a time, if `MaximumConcurrency` does not say: Lambda begins with
+/// five.
+const CONCURRENCY: usize = 5;
+
+/// How long a worker waits for a first message.
+const IDLE_WAIT: Duration = Duration::from_secs(20);
+
+/// The running mappings of a stack's queues.
+#[derive(Debug)]
+pub(crate) struct QueueMappings {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Why a mapping does not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QueueMappingError {
+    /// A filter is invalid.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// The function's role does not let it read the queue.
+    #[error("the function's role must allow what a mapping does: {0}")]
+    Role(String),
+    /// There is no such queue.
+    #[error("there is no queue {0}")]
+    NoQueue(String),
+}
+
+/// One mapping of one function.
+struct Mapping {
+    queues: Arc<Queues>,
+    queue: Arc<Queue>,
+    pool: Arc<Pool>,
+    definition: QueueMapping,
+    filters: Filters,
+    /// Whether a pattern looks into the body as JSON.
+    filters_json_body: bool,
+}
+
+impl QueueMappings {
+    /// Starts the mappings of all functions.
+    ///
+    /// # Errors
+    /// [`QueueMappingError`] for the first mapping that cannot run, with its function.
+    pub(crate) fn start(
+        functions: &Functions,
+        queues: &Arc<Queues>,
+        policies: &Policies,
+    ) -> Result<Self, (String, QueueMappingError)> {
+        let mappings = Self { stop: CancellationToken::new(), tasks: TaskTracker::new() };
+        for pool in functions.all() {
+            let enabled = pool.function().queue_mappings.iter().filter(|mapping| mapping.enabled);
+            for definition in enabled {
+                let name = || format!("mapping {} of {}", definition.event_id, pool.function().short_name());
+                let mapping = Mapping::new(pool, queues, definition, policies).map_err(|error| (name(), error))?;
+                let mapping = Arc::new(mapping);
+                for _ in 0..definition.concurrency_max.unwrap_or(CONCURRENCY) {
+                    let work = Arc::clone(&mapping).work();
+                    mappings.tasks.spawn(mappings.stop.clone().run_until_cancelled_owned(work));
+                }
+            }
+        }
+        mappings.tasks.close();
+        Ok(mappings)
+    }
+
+    /// Stops all mappings. Received messages become visible again after their time-out.
+    pub(crate) async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.wait().await;
+    }
+}
+
+impl Queues {
+    /// Receives messages, and waits up to `wait` for the first one.
+    pub(super) async fn receive_waiting(
+        &self,
+        queue: &Queue,
+        count: usize,
+        visibility: Option<Duration>,
+        wait: Duration,
+    ) -> Vec<Received> {
+        let deadline = Instant::now() + wait;
+        loop {
+            // Registered before the queue is read, so that no message is missed between.
+            let arrived = queue.arrived.notified();
+            let received = self.receive(queue, count, visibility);
+            let now = Instant::now();
+            if !received.is_empty() || now >= deadline {
+                return received;
+            }
+            let next = queue.next_visible(now).map_or(deadline, |next| next.min(deadline));
+            tokio::select! {
+                () = arrived => {}
+                () = tokio::time::sleep_until(next.into()) => {}
+            }
+        }
+    }
+}
+
+impl Mapping {
+    fn new(
+        pool: &Arc<Pool>,
+        queues: &Arc<Queues>,
+        definition: &QueueMapping,
+        policies: &Policies,
+    ) -> Result<Self, QueueMappingError> {
+        let queue =
+            queues.get(&definition.queue).ok_or_else(|| QueueMappingError::NoQueue(definition.queue.clone()))?;
+        for action in ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"] {
+            let request = Request {
+                action: format!("sqs:{action}"),
+                resource: queue.definition.arn.clone(),
+                ..Request::default()
+            };
+            policies.allow(&pool.function().name, &request).map_err(QueueMappingError::Role)?;
+        }
+        Ok(Self {
+            queues: Arc::clone(queues),
+            queue: Arc::clone(queue),
+            pool: Arc::clone(pool),
+            filters: Filters::compile(&definition.filters)?,
+            filters_json_body: definition
+                .filters
+                .iter()
+                .any(|pattern| pattern.get("body").is_some_and(Value::is_object)),
+            definition: definition.clone(),
+        })
+    }
+
+    async fn work(self: Arc<Self>) {
+        loop {
+            let batch = self.batch().await;
+            if !batch.is_empty() {
+                self.invoke(&batch).await;
+            }
+        }
+    }
+
+    /// The next batch: full, or as long in gathering as the batching window.
+    async fn batch(&self) -> Vec<Received> {
+        let mut batch = self.gather(0, IDLE_WAIT).await;
+        let window_end = Instant::now() + self.definition.batching_window;
+        while !batch.is_empty() && batch.len() < self.definition.batch_size {
+            let left = window_end.saturating_duration_since(Instant::now());
+            let more = self.gather(batch.len(), left).await;
+            if more.is_empty() && left.is_zero() {
+                break;
+            }
+            batch.extend(more);
+        }
+        batch
+    }
+
+    /// More messages for a batch that has `gathered` of them. Messages that do not pass the filters are
+    /// deleted, as Lambda does.
+    async fn gather(&self, gathered: usize, wait: Duration) -> Vec<Received> {
+        let count = (self.definition.batch_size - gathered).min(10);
+        let received = self.queues.receive_waiting(&self.queue, count, None, wait).await;
+        let (passed, filtered): (Vec<_>, Vec<_>) = received.into_iter().partition(|received| self.passes(received));
+        filtered.iter().for_each(|received| self.queue.delete(&received.receipt));
+        passed
+    }
+
+    fn passes(&self, received: &Received) -> bool {
+        let mut record = self.record(received);
+        if self.filters_json_body {
+            let Ok(body) = serde_json::from_str::<Value>(&received.message.body) else { return false };
+            record["body"] = body;
+        }
+        self.filters.pass(&record)
+    }
+
+    async fn invoke(&self, batch: &[Received]) {
+        let records: Vec<Value> = batch.iter().map(|received| self.record(received)).collect();
+        let event = json!({ "Records": records }).to_string();
+        let outcome = match self.pool.invoke(event.into()).await {
+            Ok(Invocation { outcome: Ok(body), .. }) => body,
+            // The messages stay until their visibility time-out ends.
+            Ok(_) | Err(_) => return,
+        };
+        let Some(failed) = self.failed(&outcome, batch) else { return };
+        for received in batch.iter().filter(|received| !failed.contains(&received.message.id)) {
+            self.queue.delete(&received.receipt);
+        }
+    }
+
+    /// The ids of the messages that the function reported as failures; `None` if all count as failed,
+    /// because an id is not one of the batch.
+    fn failed(&self, response: &[u8], batch: &[Received]) -> Option<BTreeSet<String>> {
+        if !self.definition.report_batch_item_failures {
+            return Some(BTreeSet::new());
+        }
+        let response: Value = serde_json::from_slice(response).unwrap_or_default();
+        let failures =
+            response.get("batchItemFailures").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let id = |failure: &Value| {
+            let id = failure.get("itemIdentifier")?.as_str()?;
+            batch.iter().any(|received| received.message.id == id).then(|| id.to_owned())
+        };
+        failures.iter().map(id).collect()
+    }
+
+    /// The record of a message.
+    ///
+    /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html>.
+    fn record(&self, received: &Received) -> Value {
+        let Received { message, receipt } = received;
+        json!({
+            "messageId": message.id,
+            "receiptHandle": receipt,
+            "body": message.body,
+            "attributes": api::system_attributes(message),
+            "messageAttributes": lower_case(&message.attributes),
+            "md5OfBody": md5::of_body(&message.body),
+            "eventSource": "aws:sqs",
+            "eventSourceARN": self.queue.definition.arn,
+            "awsRegion": arn::REGION,
+        })
+    }
+}
+
+/// Message attributes with the field names of Lambda's event.
+fn lower_case(attributes: &Map<String, Value>) -> Value {
+    let attribute = |(name, value): (&String, &Value)| {
+        let mut fields = json!({
+            "stringListValues": [],
+            "binaryListValues": [],
+            "dataType": value.get("DataType").cloned().unwrap_or_default(),
+        });
+        for (from, to) in [("StringValue", "stringValue"), ("BinaryValue", "binaryValue")] {
+            if let Some(value) = value.get(from) {
+                fields[to] = value.clone();
+            }
+        }
+        (name.clone(), fields)
+    };
+    Value::Object(attributes.iter().map(attribute).collect())
+}
