@@ -199,7 +199,8 @@ pub async fn build(profile: &str, binaries: &BTreeSet<Binary>) -> Result<BTreeMa
             command.args(["--package", &binary.package, "--bin", &binary.name]);
         }
         // Cargo's progress and compiler messages go to the terminal.
-        let output = command.output().await.map_err(BuildError::Cargo)?;
+        let child = command.spawn().map_err(BuildError::Cargo)?;
+        let output = child.wait_with_output().await.map_err(BuildError::Cargo)?;
         if !output.status.success() {
             return Err(BuildError::Failed);
         }

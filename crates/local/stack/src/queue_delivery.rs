@@ -26,16 +26,17 @@ impl QueueMessage {
 pub(crate) struct QueueDelivery(Arc<Queues>);
 
 impl QueueDelivery {
-    /// Sends to these queues.
+    /// A delivery to these queues.
+    #[must_use]
     pub(crate) fn new(queues: &Arc<Queues>) -> Self {
         Self(Arc::clone(queues))
     }
 
-    /// Sends a message to the queue with this ARN. A message that the queue refuses is dropped. The
-    /// queue gets no message attributes yet.
+    /// Sends a message to the queue with this ARN. The log shows a message that cannot be sent.
     pub(crate) fn send(&self, queue: &str, message: &QueueMessage) {
-        if let Err(error) = self.0.send(queue, &message.body, None) {
-            tracing::warn!("a message to {queue} was dropped: {error}");
+        let QueueMessage { body, attributes } = message;
+        if let Err(error) = self.0.send(queue, body, attributes) {
+            tracing::error!("a message to {queue} is lost: {error}");
         }
     }
 }

@@ -43,7 +43,9 @@ impl Services {
             ("dynamodb", endpoints.dynamodb.clone()),
             ("streams", endpoints.dynamodb.clone()),
             ("events", endpoints.eventbridge.clone()),
+            ("lambda", endpoints.lambda.clone()),
             ("sns", endpoints.sns.clone()),
+            ("sqs", endpoints.sqs.clone()),
             ("secretsmanager", endpoints.secrets_manager.clone()),
             ("email", endpoints.ses.clone()),
         ];
@@ -61,7 +63,7 @@ impl Services {
         let Some(address) = self.address(&host) else {
             tracing::warn!("a function called {host}, which is not on this machine");
             let message = format!(
-                "{host} is not on this machine: only these are: DynamoDB, EventBridge, SNS, Secrets Manager and SES"
+                "{host} is not on this machine: only these are: DynamoDB, EventBridge, Lambda, SNS, SQS, Secrets Manager and SES"
             );
             return answer(StatusCode::NOT_IMPLEMENTED, message);
         };

@@ -40,9 +40,16 @@ impl Queues {
     ///
     /// # Errors
     /// [`SendError`] if there is no such queue, or it is full.
-    pub(crate) fn send(&self, arn: &str, body: &str, group: Option<String>) -> Result<(), SendError> {
+    pub(crate) fn send(&self, arn: &str, body: &str, attributes: &BTreeMap<String, String>) -> Result<(), SendError> {
         let queue = self.get(arn).ok_or(SendError::NoQueue)?;
-        let message = NewMessage { body: body.to_owned(), group, ..NewMessage::default() };
+        let attribute = |value: &String| json!({ "DataType": "String", "StringValue": value });
+        let message = NewMessage {
+            body: body.to_owned(),
+            attributes: attributes.iter().map(|(name, value)| (name.clone(), attribute(value))).collect(),
+            // A FIFO queue needs a group; all messages of other services share one.
+            group: queue.definition.fifo.then(|| "default".to_owned()),
+            ..NewMessage::default()
+        };
         queue.send(message, Instant::now()).map(|_| ())
     }
 
