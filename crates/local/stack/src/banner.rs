@@ -111,6 +111,7 @@ mod tests {
             environment: std::collections::BTreeMap::new(),
             memory_size_mib: 256,
             timeout: Duration::from_secs(10),
+            layers: Vec::new(),
             reserved_concurrency: None,
             role: None,
             routes: vec![Route { api: None, route_key: "GET /stats/total".to_owned() }],

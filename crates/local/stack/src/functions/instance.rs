@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::environment::{self, Endpoints};
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
+use super::web_adapter::WebAdapter;
 use crate::metrics::Metrics;
 use crate::stack::Function;
 
@@ -140,9 +141,12 @@ impl Launcher {
         let api = RuntimeApi::open().await.map_err(InstanceStartError::RuntimeApi)?;
         let number = self.instances.fetch_add(1, Ordering::Relaxed);
         let task_root = binary.parent().unwrap_or(binary);
+        let adapter = function.uses_web_adapter().then(|| WebAdapter::new(function, api.addr())).transpose();
+        let adapter = adapter.map_err(InstanceStartError::RuntimeApi)?;
         let mut child = Command::new(binary)
             .env_clear()
             .envs(environment::variables(function, &self.endpoints, task_root, number))
+            .envs(adapter.iter().flat_map(WebAdapter::variables))
             .env("AWS_LAMBDA_RUNTIME_API", api.addr().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -166,6 +170,12 @@ impl Launcher {
         let kill = self.stop.child_token();
         let (exit_sender, exit) = watch::channel(None);
         self.tasks.spawn(watch_over(child, output, kill.clone(), exit_sender));
+        if let Some(adapter) = adapter {
+            if let Some(hint) = adapter.hint() {
+                last_lines.lock().unwrap_or_else(PoisonError::into_inner).push_back(hint);
+            }
+            self.tasks.spawn(kill.clone().run_until_cancelled_owned(adapter.run()));
+        }
 
         let mut instance = Instance { api, pid, exit, init: None, _kill_on_drop: kill.drop_guard() };
         instance.initialised(&last_lines).await?;

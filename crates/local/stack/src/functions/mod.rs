@@ -4,6 +4,7 @@ pub mod environment;
 mod instance;
 mod pool;
 mod runtime_api;
+pub(crate) mod web_adapter;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ mod function;
 mod globals;
 mod http_api;
 mod intrinsics;
+mod layers;
 mod parameters;
 mod policies;
 mod problems;
