@@ -4,7 +4,7 @@ use super::properties::Properties;
 use super::yaml::{Node, NodeKind};
 use crate::functions::web_adapter;
 
-/// The variable with which the adapter's own documentation switches on the response stream.
+/// Variables of the adapter that have no effect here.
 const INVOKE_MODES: [&str; 2] = ["AWS_LWA_INVOKE_MODE", "AWS_LWA_ENABLE_COMPRESSION"];
 
 /// The function's layers. A layer other than the adapter has no files here, so it is a warning.
@@ -54,5 +54,34 @@ fn warn_of_variables(properties: &Properties<'_>) {
             let message = format!("{name} has no effect on this machine: answers are buffered and not compressed");
             properties.resolver.problems.ignored(value, message);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    fn template(layers: &str) -> crate::template::Template {
+        let yaml = format!(
+            "Resources: {{ F: {{ Type: AWS::Serverless::Function, Properties: {{ Runtime: provided.al2023, Layers: {layers} }} }} }}"
+        );
+        crate::template::read(&yaml, &BTreeMap::new()).unwrap()
+    }
+
+    #[test]
+    fn the_adapters_layer_makes_a_web_server() {
+        let arn = r#"[!Sub "arn:aws:lambda:${AWS::Region}:753240598075:layer:LambdaAdapterLayerArm64:20"]"#;
+        let read = template(arn);
+        assert!(read.stack.functions[0].uses_web_adapter());
+        assert_eq!(read.ignored, []);
+    }
+
+    #[test]
+    fn another_layer_is_a_warning_with_its_name() {
+        let read = template(r#"["arn:aws:lambda:us-east-1:184161586896:layer:opentelemetry-collector-arm64:12"]"#);
+        assert!(!read.stack.functions[0].uses_web_adapter());
+        let messages: Vec<&str> = read.ignored.iter().map(|problem| problem.message.as_str()).collect();
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].contains("layer:opentelemetry-collector-arm64:12"), "{messages:?}");
     }
 }
