@@ -78,12 +78,16 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_NO_BUILD", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_build: bool,
 
+    /// Rebuild functions when their sources change, and replace their instances.
+    #[arg(long, env = "TIDEMARK_WATCH", conflicts_with = "no_build", value_parser = clap::builder::FalseyValueParser::new())]
+    pub watch: bool,
+
     /// Folder of the functions' binaries with --no-build; by default the folder of this binary.
     #[arg(long, env = "TIDEMARK_BIN_DIR", requires = "no_build")]
     pub bin_dir: Option<PathBuf>,
 
-    /// Cargo profile for building the functions; by default the profile of this binary.
-    #[arg(long, env = "TIDEMARK_PROFILE", default_value = if cfg!(debug_assertions) { "dev" } else { "release" })]
+    /// Cargo profile for building the functions; `release` is slower to build.
+    #[arg(long, env = "TIDEMARK_PROFILE", default_value = "dev")]
     pub profile: String,
 
     /// Number of shards of a new table's stream.

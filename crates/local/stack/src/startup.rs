@@ -38,6 +38,7 @@ use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
 use crate::waiting_items::WaitingItems;
+use crate::watch::Watch;
 use crate::websocket_api::{self, WebSocketServer};
 
 /// How long to wait for running requests when the stack stops.
@@ -64,6 +65,7 @@ pub struct RunningStack {
     servers: TaskTracker,
     stop_servers: CancellationToken,
     _lock: Option<std::fs::File>,
+    _watch: Option<Watch>,
 }
 
 impl RunningStack {
@@ -147,12 +149,29 @@ impl RunningStack {
                 streams.insert(table.logical_id.clone(), stream_arn);
             }
         }
-        functions.warm().await?;
+        if options.no_build {
+            functions.warm().await?;
+        } else {
+            functions.try_warm().await;
+        }
+        let watch = start_watch(options, folder, &stack, &functions).await;
         let mappings = start_mappings(&stack, &admin, &streams, &identity, engine.as_ref(), data)?;
         let schedules = Schedules::start(&functions)?;
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
-        Ok(Self { stack, ignored, admin, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
+        Ok(Self {
+            stack,
+            ignored,
+            admin,
+            secrets,
+            pages,
+            schedules,
+            engine,
+            servers,
+            stop_servers,
+            _lock: lock,
+            _watch: watch,
+        })
     }
 
     /// Closes connections, finishes requests, stops every started part, and waits for them.
@@ -265,6 +284,18 @@ async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTr
     let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
     let folder = folder.canonicalize().unwrap_or(folder);
     Ok(stack.functions.iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function))).collect())
+}
+
+/// Watches the sources with `--watch`. The stack also runs if that is impossible.
+async fn start_watch(options: &Options, folder: &Path, stack: &Stack, functions: &Arc<Functions>) -> Option<Watch> {
+    if !options.watch || options.no_build {
+        return None;
+    }
+    let watch = async {
+        let found = build::find(folder, &stack.functions).await?;
+        Watch::start(&options.template, &options.profile, functions, found).await
+    };
+    watch.await.inspect_err(|error| tracing::warn!("--watch has no effect: {error}")).ok()
 }
 
 /// Records the tables' consumption at each interval.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,7 @@ pub struct Instance {
     pid: Option<u32>,
     exit: watch::Receiver<Option<String>>,
     init: Option<Duration>,
+    fixed_port: Arc<AtomicBool>,
     _kill_on_drop: DropGuard,
 }
 
@@ -170,14 +171,15 @@ impl Launcher {
         let kill = self.stop.child_token();
         let (exit_sender, exit) = watch::channel(None);
         self.tasks.spawn(watch_over(child, output, kill.clone(), exit_sender));
+        let fixed_port = Arc::new(AtomicBool::new(false));
         if let Some(adapter) = adapter {
             if let Some(hint) = adapter.hint() {
                 last_lines.lock().unwrap_or_else(PoisonError::into_inner).push_back(hint);
             }
-            self.tasks.spawn(kill.clone().run_until_cancelled_owned(adapter.run()));
+            self.tasks.spawn(kill.clone().run_until_cancelled_owned(adapter.run(Arc::clone(&fixed_port))));
         }
 
-        let mut instance = Instance { api, pid, exit, init: None, _kill_on_drop: kill.drop_guard() };
+        let mut instance = Instance { api, pid, exit, init: None, fixed_port, _kill_on_drop: kill.drop_guard() };
         instance.initialised(&last_lines).await?;
         instance.init = Some(started.elapsed());
         Ok(instance)
@@ -238,6 +240,12 @@ impl Instance {
     /// first invocation.
     pub fn take_init(&mut self) -> Option<Duration> {
         self.init.take()
+    }
+
+    /// Whether it is a web server that does not read its port from `PORT`.
+    #[must_use]
+    pub fn has_fixed_port(&self) -> bool {
+        self.fixed_port.load(Ordering::Relaxed)
     }
 
     /// The peak memory of the process, MiB, rounded up; `None` if the system does not report it.

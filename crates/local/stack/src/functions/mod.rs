@@ -92,6 +92,20 @@ impl Functions {
         Ok(())
     }
 
+    /// Starts one instance of each function, and warns of those that do not start. Their first
+    /// invocation tries again.
+    pub async fn try_warm(&self) {
+        let warm = |pool: &Arc<Pool>| {
+            let pool = Arc::clone(pool);
+            async move {
+                if let Err(error) = pool.warm().await {
+                    tracing::warn!("function {} does not start: {error}", pool.function().short_name());
+                }
+            }
+        };
+        futures::future::join_all(self.pools.iter().map(warm)).await;
+    }
+
     /// Every function.
     #[must_use]
     pub fn all(&self) -> &[Arc<Pool>] {

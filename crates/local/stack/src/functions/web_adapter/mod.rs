@@ -10,6 +10,8 @@ mod response;
 mod settings;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -96,14 +98,17 @@ impl WebAdapter {
         })
     }
 
-    /// Waits for the server, and serves invocations until the Runtime API closes.
-    pub(super) async fn run(self) {
+    /// Waits for the server, and serves invocations until the Runtime API closes. Sets `fixed_port`
+    /// before the first invocation if the server does not read `PORT`.
+    pub(super) async fn run(self, fixed_port: Arc<AtomicBool>) {
         let ready = self.ready();
         let mut port = if self.settings.async_init {
             tokio::time::timeout(ASYNC_INIT_WAIT, ready).await.ok()
         } else {
             Some(ready.await)
         };
+        let is_fixed = port.is_some_and(|port| self.ports.first() != Some(&port));
+        fixed_port.store(is_fixed, Ordering::Relaxed);
         while let Ok((headers, event)) = self.next().await {
             let id = header(&headers, "lambda-runtime-aws-request-id");
             let server = match port {
