@@ -1,7 +1,7 @@
 //! The command line. Each flag is also an environment variable, so that `make run` can set it.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
@@ -97,6 +97,16 @@ pub struct Options {
     /// Limits of a WebSocket connection.
     #[command(flatten)]
     pub sockets: ConnectionLimits,
+}
+
+impl Options {
+    /// Uses `template.yml` if there is no `template.yaml` and no other template is named.
+    pub fn find_template(&mut self) {
+        let other = Path::new("template.yml");
+        if self.template == Path::new("template.yaml") && !self.template.exists() && other.is_file() {
+            self.template = other.to_owned();
+        }
+    }
 }
 
 fn name_and_value(argument: &str) -> Result<(String, String), String> {
