@@ -59,6 +59,8 @@ fn warn_of_variables(properties: &Properties<'_>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use std::collections::BTreeMap;
 
     fn template(layers: &str) -> crate::template::Template {

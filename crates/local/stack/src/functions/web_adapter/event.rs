@@ -139,6 +139,8 @@ fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use std::collections::BTreeMap;
 
     use serde_json::json;
