@@ -1,6 +1,8 @@
 //! The text that the stack prints when it is up: functions and addresses. The last line begins with
 //! `ready`.
 
+use std::path::Path;
+
 use crate::eventbridge;
 use crate::mail;
 use crate::secrets::TokenSource;
@@ -19,7 +21,8 @@ pub fn text(running: &RunningStack) -> String {
     if let Some(network) = &addresses.network {
         lines.push(format!("              {network}/  (for others on the network)"));
     }
-    if running.pages.is_none() {
+    // A stranger's template has no page and no `make`.
+    if running.pages.is_none() && Path::new("Makefile").is_file() && Path::new("web").is_dir() {
         lines.push("              (no page: the folder of --web-dir is missing; build it with `make page`)".to_owned());
     }
     // The first API is on the stack's own address.
@@ -147,6 +150,7 @@ mod tests {
             environment: std::collections::BTreeMap::new(),
             memory_size_mib: 256,
             timeout: Duration::from_secs(10),
+            layers: Vec::new(),
             reserved_concurrency: None,
             role: None,
             routes: vec![Route {

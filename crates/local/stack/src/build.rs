@@ -65,6 +65,13 @@ pub struct Binary {
     name: String,
 }
 
+impl Binary {
+    /// The root of its workspace.
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+}
+
 /// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {
@@ -214,7 +221,7 @@ pub async fn build(profile: &str, binaries: &BTreeSet<Binary>) -> Result<BTreeMa
 }
 
 /// Cargo in a folder, without the variables of an outer cargo.
-fn cargo(folder: &Path) -> Command {
+pub(crate) fn cargo(folder: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_outer_cargo(name)) {
         command.env_remove(name);

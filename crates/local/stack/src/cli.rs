@@ -1,7 +1,7 @@
 //! The command line. Each flag is also an environment variable, so that `make run` can set it.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
@@ -89,12 +89,16 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_NO_BUILD", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_build: bool,
 
+    /// Rebuild functions when their sources change, and replace their instances.
+    #[arg(long, env = "TIDEMARK_WATCH", conflicts_with = "no_build", value_parser = clap::builder::FalseyValueParser::new())]
+    pub watch: bool,
+
     /// Folder of the functions' binaries with --no-build; by default the folder of this binary.
     #[arg(long, env = "TIDEMARK_BIN_DIR", requires = "no_build")]
     pub bin_dir: Option<PathBuf>,
 
-    /// Cargo profile for building the functions; by default the profile of this binary.
-    #[arg(long, env = "TIDEMARK_PROFILE", default_value = if cfg!(debug_assertions) { "dev" } else { "release" })]
+    /// Cargo profile for building the functions; `release` is slower to build.
+    #[arg(long, env = "TIDEMARK_PROFILE", default_value = "dev")]
     pub profile: String,
 
     /// Number of shards of a new table's stream.
@@ -104,6 +108,16 @@ pub struct Options {
     /// Limits of a WebSocket connection.
     #[command(flatten)]
     pub sockets: ConnectionLimits,
+}
+
+impl Options {
+    /// Uses `template.yml` if there is no `template.yaml` and no other template is named.
+    pub fn find_template(&mut self) {
+        let other = Path::new("template.yml");
+        if self.template == Path::new("template.yaml") && !self.template.exists() && other.is_file() {
+            self.template = other.to_owned();
+        }
+    }
 }
 
 fn name_and_value(argument: &str) -> Result<(String, String), String> {

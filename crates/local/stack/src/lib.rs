@@ -37,4 +37,5 @@ pub mod startup;
 pub mod tables;
 pub mod template;
 mod waiting_items;
+mod watch;
 mod websocket_api;

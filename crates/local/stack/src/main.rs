@@ -34,7 +34,8 @@ async fn run() -> anyhow::Result<()> {
         .with_ansi(std::io::stderr().is_terminal())
         .compact()
         .init();
-    let options = Options::parse();
+    let mut options = Options::parse();
+    options.find_template();
     if options.check {
         println!("{}", banner::checked(&read_template(&options)?));
         return Ok(());

@@ -86,6 +86,8 @@ pub struct Function {
     pub memory_size_mib: u32,
     /// `Timeout`.
     pub timeout: Duration,
+    /// `Layers` that are named by an ARN.
+    pub layers: Vec<String>,
     /// `ReservedConcurrentExecutions`.
     pub reserved_concurrency: Option<u32>,
     /// The ARN of `Role`, or of the role that SAM makes of `Policies`. `None`: the role is not in the
@@ -126,6 +128,12 @@ impl Function {
     #[must_use]
     pub fn short_name(&self) -> &str {
         self.binary.as_deref().unwrap_or(&self.logical_id)
+    }
+
+    /// Whether the function is a web server behind the Lambda Web Adapter.
+    #[must_use]
+    pub fn uses_web_adapter(&self) -> bool {
+        self.layers.iter().any(|layer| crate::functions::web_adapter::is_adapter(layer))
     }
 }
 

@@ -45,6 +45,7 @@ use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
 use crate::waiting_items::WaitingItems;
+use crate::watch::Watch;
 use crate::websocket_api::{self, WebSocketServer};
 
 /// How long to wait for running requests when the stack stops.
@@ -73,6 +74,7 @@ pub struct RunningStack {
     stop_servers: CancellationToken,
     aws_domains: Option<AwsDomains>,
     _lock: Option<std::fs::File>,
+    _watch: Option<Watch>,
 }
 
 impl RunningStack {
@@ -178,7 +180,12 @@ impl RunningStack {
                 streams.insert(table.logical_id.clone(), stream_arn);
             }
         }
-        functions.warm().await?;
+        if options.no_build {
+            functions.warm().await?;
+        } else {
+            functions.try_warm().await;
+        }
+        let watch = start_watch(options, folder, &stack, &functions).await;
         let mappings = start_mappings(&stack, &admin, &streams, &identity, engine.as_ref(), data)?;
         let queue_mappings = QueueMappings::start(&functions, &admin.queues, &policies)
             .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
@@ -198,6 +205,7 @@ impl RunningStack {
             stop_servers,
             aws_domains,
             _lock: lock,
+            _watch: watch,
         })
     }
 
@@ -339,6 +347,18 @@ async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTr
     Ok(stack.functions.iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function))).collect())
 }
 
+/// Watches the sources with `--watch`. The stack also runs if that is impossible.
+async fn start_watch(options: &Options, folder: &Path, stack: &Stack, functions: &Arc<Functions>) -> Option<Watch> {
+    if !options.watch || options.no_build {
+        return None;
+    }
+    let watch = async {
+        let found = build::find(folder, &stack.functions).await?;
+        Watch::start(&options.template, &options.profile, functions, found).await
+    };
+    watch.await.inspect_err(|error| tracing::warn!("--watch has no effect: {error}")).ok()
+}
+
 /// Records the tables' consumption at each interval.
 async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
     let mut ticks = tokio::time::interval(METER_INTERVAL);
@@ -459,6 +479,7 @@ fn start_mappings(
                 client: dynamodb::streams_client(&admin.addresses.dynamodb, &identity),
                 stream_arn,
                 failure_queue,
+                queues: Arc::clone(&admin.queues),
                 policies: &admin.policies,
                 data,
                 writes: engine.zip(named).map(|(engine, table)| engine.subscribe_to_writes(&table.name)),

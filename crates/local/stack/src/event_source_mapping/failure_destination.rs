@@ -1,10 +1,11 @@
-//! On-failure destinations: the message that Lambda sends to the queue, written as a line of a
+//! On-failure destinations: the message that Lambda sends to the queue, also written as a line of a
 //! file.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>. The
 //! message identifies the discarded records without their content. The records can be read from the
 //! stream for a day.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use uuid::Uuid;
 use super::record::StreamRecord;
 use super::retry::DiscardCondition;
 use crate::private_files;
+use crate::queues::Queues;
 
 /// Receives the discarded batches of a mapping.
 #[derive(Debug, Clone)]
@@ -24,6 +26,7 @@ pub(super) struct FailureDestination {
     queue: Option<String>,
     folder: Option<PathBuf>,
     messages: Arc<AtomicU64>,
+    queues: Option<Arc<Queues>>,
 }
 
 /// A batch that the mapping discarded.
@@ -49,11 +52,18 @@ impl FailureDestination {
     #[must_use]
     pub(super) fn new(queue: Option<String>, data: Option<&Path>) -> Self {
         let folder = data.map(|data| data.join("failures"));
-        let destination = Self { queue, folder, messages: Arc::default() };
+        let destination = Self { queue, folder, messages: Arc::default(), queues: None };
         let kept = destination.file().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
         let kept = kept.iter().filter(|byte| **byte == b'\n').count() as u64;
         destination.messages.store(kept, Ordering::Relaxed);
         destination
+    }
+
+    /// Also sends each message to the queue in memory, from which functions receive it.
+    #[must_use]
+    pub(super) fn sending_to(mut self, queues: Arc<Queues>) -> Self {
+        self.queues = Some(queues);
+        self
     }
 
     /// The queue's name and the number of its messages, including earlier runs; `None` if there is
@@ -80,6 +90,11 @@ impl FailureDestination {
             let mut file = private_files::append_file(&path)?;
             // A single write, so that lines of several mappings do not mix.
             file.write_all(format!("{message}\n").as_bytes())?;
+        }
+        if let (Some(queues), Some(name)) = (&self.queues, &self.queue)
+            && let Err(error) = queues.send(name, &message.to_string(), &BTreeMap::new())
+        {
+            tracing::error!("the queue {name} does not accept the message: {error}");
         }
         self.messages.fetch_add(1, Ordering::Relaxed);
         Ok(())

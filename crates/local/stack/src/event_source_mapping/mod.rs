@@ -36,6 +36,7 @@ use crate::arn;
 use crate::functions::Pool;
 use crate::metrics::Subject;
 use crate::policies::{Policies, Request};
+use crate::queues::Queues;
 use crate::stack::{Queue, StartingPosition, StreamMapping};
 use checkpoint::{Checkpoint, Checkpoints};
 use failure_destination::FailureDestination;
@@ -105,6 +106,8 @@ pub struct MappingSource<'a> {
     pub stream_arn: String,
     /// The on-failure queue.
     pub failure_queue: Option<&'a Queue>,
+    /// The queues, which also receive the messages for the on-failure queue.
+    pub(crate) queues: Arc<Queues>,
     /// The permissions of the function's role.
     pub policies: &'a Policies,
     /// The data folder; `None` stores nothing.
@@ -126,7 +129,8 @@ impl Mapping {
             function_arn: crate::arn::function(&pool.function().name),
             filters: Filters::compile(&mapping.filters)?,
             checkpoints: Checkpoints::open(source.data, &name)?,
-            destination: FailureDestination::new(source.failure_queue.map(|queue| queue.name.clone()), source.data),
+            destination: FailureDestination::new(source.failure_queue.map(|queue| queue.name.clone()), source.data)
+                .sending_to(source.queues),
             subject: Subject::Mapping(name.clone()),
             client: source.client,
             stream_arn: source.stream_arn,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::environment::{self, Endpoints};
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
+use super::web_adapter::WebAdapter;
 use crate::metrics::Metrics;
 use crate::stack::Function;
 
@@ -59,6 +60,7 @@ pub struct Instance {
     pid: Option<u32>,
     exit: watch::Receiver<Option<String>>,
     init: Option<Duration>,
+    fixed_port: Arc<AtomicBool>,
     _kill_on_drop: DropGuard,
 }
 
@@ -140,9 +142,12 @@ impl Launcher {
         let api = RuntimeApi::open().await.map_err(InstanceStartError::RuntimeApi)?;
         let number = self.instances.fetch_add(1, Ordering::Relaxed);
         let task_root = binary.parent().unwrap_or(binary);
+        let adapter = function.uses_web_adapter().then(|| WebAdapter::new(function, api.addr())).transpose();
+        let adapter = adapter.map_err(InstanceStartError::RuntimeApi)?;
         let mut child = Command::new(binary)
             .env_clear()
             .envs(environment::variables(function, &self.endpoints, task_root, number))
+            .envs(adapter.iter().flat_map(WebAdapter::variables))
             .env("AWS_LAMBDA_RUNTIME_API", api.addr().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -166,8 +171,15 @@ impl Launcher {
         let kill = self.stop.child_token();
         let (exit_sender, exit) = watch::channel(None);
         self.tasks.spawn(watch_over(child, output, kill.clone(), exit_sender));
+        let fixed_port = Arc::new(AtomicBool::new(false));
+        if let Some(adapter) = adapter {
+            if let Some(hint) = adapter.hint() {
+                last_lines.lock().unwrap_or_else(PoisonError::into_inner).push_back(hint);
+            }
+            self.tasks.spawn(kill.clone().run_until_cancelled_owned(adapter.run(Arc::clone(&fixed_port))));
+        }
 
-        let mut instance = Instance { api, pid, exit, init: None, _kill_on_drop: kill.drop_guard() };
+        let mut instance = Instance { api, pid, exit, init: None, fixed_port, _kill_on_drop: kill.drop_guard() };
         instance.initialised(&last_lines).await?;
         instance.init = Some(started.elapsed());
         Ok(instance)
@@ -228,6 +240,12 @@ impl Instance {
     /// first invocation.
     pub fn take_init(&mut self) -> Option<Duration> {
         self.init.take()
+    }
+
+    /// Whether it is a web server that does not read its port from `PORT`.
+    #[must_use]
+    pub fn has_fixed_port(&self) -> bool {
+        self.fixed_port.load(Ordering::Relaxed)
     }
 
     /// The peak memory of the process, MiB, rounded up; `None` if the system does not report it.

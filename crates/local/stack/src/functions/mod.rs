@@ -5,6 +5,7 @@ pub(crate) mod event_invoke;
 mod instance;
 mod pool;
 mod runtime_api;
+pub(crate) mod web_adapter;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,20 @@ impl Functions {
         };
         futures::future::try_join_all(self.pools.iter().map(Arc::clone).map(warm)).await?;
         Ok(())
+    }
+
+    /// Starts one instance of each function, and warns of those that do not start. Their first
+    /// invocation tries again.
+    pub async fn try_warm(&self) {
+        let warm = |pool: &Arc<Pool>| {
+            let pool = Arc::clone(pool);
+            async move {
+                if let Err(error) = pool.warm().await {
+                    tracing::warn!("function {} does not start: {error}", pool.function().short_name());
+                }
+            }
+        };
+        futures::future::join_all(self.pools.iter().map(warm)).await;
     }
 
     /// Every function.

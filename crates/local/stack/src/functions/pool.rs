@@ -2,7 +2,7 @@
 //! idle.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -77,12 +77,14 @@ pub enum InvokeError {
 pub struct Pool {
     function: Function,
     arn: Arc<str>,
-    binary: PathBuf,
+    /// The binary, and how often it was replaced.
+    binary: Mutex<(u64, PathBuf)>,
     launcher: Arc<Launcher>,
     faults: Arc<Faults>,
-    idle: Mutex<Vec<(Instant, Instance)>>,
+    /// Idle instances, with the generation of their binary.
+    idle: Mutex<Vec<(Instant, u64, Instance)>>,
     permits: Arc<Semaphore>,
-    instances_max: usize,
+    instances_max: AtomicUsize,
     subject: Subject,
     invocations: AtomicU64,
     errors: AtomicU64,
@@ -99,13 +101,13 @@ impl Pool {
         Arc::new(Self {
             arn: arn::function(&function.name).into(),
             permits: Arc::new(Semaphore::new(instances_max)),
-            instances_max,
+            instances_max: AtomicUsize::new(instances_max),
             subject: Subject::Function(function.name.clone()),
             idle: Mutex::default(),
             invocations: AtomicU64::new(0),
             errors: AtomicU64::new(0),
             function,
-            binary,
+            binary: Mutex::new((0, binary)),
             launcher,
             faults,
         })
@@ -144,7 +146,7 @@ impl Pool {
     /// The number of running invocations; each has its own instance.
     #[must_use]
     pub fn busy_instances(&self) -> usize {
-        self.instances_max - self.permits.available_permits()
+        self.instances_max.load(Ordering::Relaxed).saturating_sub(self.permits.available_permits())
     }
 
     /// Its subject in the [`metrics`](Self::metrics).
@@ -165,9 +167,52 @@ impl Pool {
     /// # Errors
     /// [`InstanceStartError`], with the instance's output.
     pub async fn warm(&self) -> Result<(), InstanceStartError> {
-        let instance = self.launcher.start(&self.function, &self.binary).await?;
-        self.lock_idle().push((Instant::now(), instance));
+        let (instance, generation) = self.start_instance().await?;
+        self.keep(instance, generation);
         Ok(())
+    }
+
+    /// Uses another binary for new invocations. Running invocations finish in their instances.
+    pub(crate) fn replace_binary(self: &Arc<Self>, binary: PathBuf) {
+        {
+            let mut current = self.binary.lock().unwrap_or_else(PoisonError::into_inner);
+            *current = (current.0 + 1, binary);
+        }
+        self.lock_idle().clear();
+        let pool = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(error) = pool.warm().await {
+                tracing::error!("function {}: {error}", pool.function.short_name());
+            }
+        });
+    }
+
+    /// Starts an instance of the current binary, and returns the binary's generation.
+    async fn start_instance(&self) -> Result<(Instance, u64), InstanceStartError> {
+        let (generation, binary) = self.binary();
+        let instance = self.launcher.start(&self.function, &binary).await?;
+        if instance.has_fixed_port() {
+            self.limit_to_one();
+        }
+        Ok((instance, generation))
+    }
+
+    fn binary(&self) -> (u64, PathBuf) {
+        self.binary.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps an instance for the next invocation, unless its binary was replaced.
+    fn keep(&self, instance: Instance, generation: u64) {
+        let mut idle = self.lock_idle();
+        if self.binary().0 == generation {
+            idle.push((Instant::now(), generation, instance));
+        }
+    }
+
+    /// Allows one instance: only one server can listen at a fixed port.
+    fn limit_to_one(&self) {
+        let before = self.instances_max.swap(1, Ordering::Relaxed);
+        self.permits.forget_permits(before.saturating_sub(1));
     }
 
     /// Invokes the function and waits for its response.
@@ -199,7 +244,7 @@ impl Pool {
 
     /// Ends instances that have been idle for too long.
     pub fn reap(&self) {
-        self.lock_idle().retain(|(since, instance)| since.elapsed() < IDLE_MAX && instance.is_alive());
+        self.lock_idle().retain(|(since, _, instance)| since.elapsed() < IDLE_MAX && instance.is_alive());
     }
 
     async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit) -> Invocation {
@@ -223,13 +268,9 @@ impl Pool {
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        let mut instance = match self.take_warm() {
+        let (mut instance, generation) = match self.take_warm() {
             Some(instance) => instance,
-            None => self
-                .launcher
-                .start(&self.function, &self.binary)
-                .await
-                .map_err(|error| init_failure(request_id, &error))?,
+            None => self.start_instance().await.map_err(|error| init_failure(request_id, &error))?,
         };
         if self.faults.kills_before(self.names()) {
             return Err(crash(request_id, "signal: killed"));
@@ -242,7 +283,7 @@ impl Pool {
         if self.faults.kills_after(self.names()) {
             return Err(crash(request_id, "signal: killed"));
         }
-        self.lock_idle().push((Instant::now(), instance));
+        self.keep(instance, generation);
         match reply {
             Reply::Response(body) => Ok(body),
             Reply::Error(body) => Err(FunctionError { kind: FailureKind::Function, body }),
@@ -288,11 +329,11 @@ impl Pool {
     }
 
     /// The most recently used instance that is alive. The others grow old and are ended.
-    fn take_warm(&self) -> Option<Instance> {
+    fn take_warm(&self) -> Option<(Instance, u64)> {
         let mut idle = self.lock_idle();
-        while let Some((_, instance)) = idle.pop() {
+        while let Some((_, generation, instance)) = idle.pop() {
             if instance.is_alive() {
-                return Some(instance);
+                return Some((instance, generation));
             }
         }
         None
@@ -319,7 +360,7 @@ impl Pool {
         self.metrics().record(&self.subject, metric, value);
     }
 
-    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, Instance)>> {
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, u64, Instance)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::properties::Properties;
 use super::yaml::Node;
-use super::{queues, resources, routes, schedules, stream_mappings};
+use super::{layers, queues, resources, routes, schedules, stream_mappings};
 use crate::stack::Function;
 
 /// Lambda's limits and defaults.
@@ -70,6 +70,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
             .count("MemorySize", i64::from(MEMORY_MIB_DEFAULT)..=MEMORY_MIB_MAX)
             .unwrap_or(MEMORY_MIB_DEFAULT),
         timeout: properties.seconds("Timeout", 1..=TIMEOUT_S_MAX).unwrap_or(TIMEOUT_DEFAULT),
+        layers: layers::read(properties),
         reserved_concurrency: properties.count("ReservedConcurrentExecutions", 0..=CONCURRENCY_MAX),
         role: properties.text("Role"),
         routes: Vec::new(),

@@ -14,6 +14,7 @@ mod globals;
 mod http_api;
 mod intrinsics;
 mod known_policies;
+mod layers;
 mod parameters;
 mod policies;
 mod problems;

@@ -1,0 +1,234 @@
+//! `--watch`: rebuilds the functions when their sources change, and replaces their instances.
+//!
+//! Each binary runs from a copy, because cargo removes its own file when it links again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use serde::Deserialize;
+use tempfile::TempDir;
+use tokio::sync::Notify;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::build::{self, Binary, BuildError};
+use crate::functions::Functions;
+
+/// A build starts when no source has changed for this time: editors write a file in several steps.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// Folders without sources.
+const IGNORED: [&str; 2] = ["target", "node_modules"];
+
+/// Why the sources cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WatchError {
+    /// Cargo does not list the packages.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The system does not report changes.
+    #[error("cannot watch the sources")]
+    Notify(#[from] notify::Error),
+    /// A binary cannot be copied.
+    #[error("cannot copy the functions' binaries")]
+    Copy(#[from] std::io::Error),
+}
+
+/// Watches the sources until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    _watcher: RecommendedWatcher,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// The changes since they were last looked at.
+#[derive(Debug, Default)]
+struct Changes {
+    sources: Notify,
+    template: Notify,
+}
+
+/// The functions with their binaries.
+#[derive(Debug)]
+struct Rebuild {
+    profile: String,
+    functions: Arc<Functions>,
+    found: BTreeMap<String, Binary>,
+    copies: TempDir,
+    generation: u64,
+    /// When cargo linked each running binary.
+    linked: BTreeMap<Binary, SystemTime>,
+}
+
+impl Watch {
+    /// Starts to watch the sources of the functions of a template.
+    ///
+    /// # Errors
+    /// [`WatchError`].
+    pub(crate) async fn start(
+        template: &Path,
+        profile: &str,
+        functions: &Arc<Functions>,
+        found: BTreeMap<String, Binary>,
+    ) -> Result<Self, WatchError> {
+        let changes = Arc::new(Changes::default());
+        let template = template.canonicalize()?;
+        let folders = package_folders(&found).await?;
+        let mut watcher = watcher(template.clone(), folders.clone(), Arc::clone(&changes))?;
+        if let Some(folder) = template.parent() {
+            watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        }
+        for folder in &folders {
+            watch_package(&mut watcher, folder)?;
+        }
+        let mut rebuild = Rebuild {
+            profile: profile.to_owned(),
+            functions: Arc::clone(functions),
+            found,
+            copies: TempDir::with_prefix("tidemark-")?,
+            generation: 0,
+            linked: BTreeMap::new(),
+        };
+        rebuild.run().await?;
+        let task = AbortOnDropHandle::new(tokio::spawn(follow(changes, rebuild)));
+        Ok(Self { _watcher: watcher, _task: task })
+    }
+}
+
+impl Rebuild {
+    /// Builds the functions, and gives new instances to those whose binary changed. Returns their
+    /// names.
+    async fn run(&mut self) -> Result<Vec<String>, WatchError> {
+        let built = build::build(&self.profile, &self.found.values().cloned().collect()).await?;
+        self.generation += 1;
+        let mut changed = BTreeMap::new();
+        for (binary, path) in built {
+            let linked = tokio::fs::metadata(&path).await?.modified()?;
+            if self.linked.get(&binary) != Some(&linked) {
+                changed.insert(binary.clone(), self.copy(&path).await?);
+                self.linked.insert(binary, linked);
+            }
+        }
+        let mut names = Vec::new();
+        for pool in self.functions.all() {
+            let binary = self.found.get(&pool.function().logical_id);
+            if let Some(copy) = binary.and_then(|binary| changed.get(binary)) {
+                pool.replace_binary(copy.clone());
+                names.push(pool.function().short_name().to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Copies a binary to a folder of its own; the name stays.
+    async fn copy(&self, binary: &Path) -> std::io::Result<PathBuf> {
+        let number = self.linked.len();
+        let folder = self.copies.path().join(format!("{}-{number}-{}", self.generation, fastrand::u32(..)));
+        tokio::fs::create_dir_all(&folder).await?;
+        let copy = folder.join(binary.file_name().unwrap_or_default());
+        tokio::fs::copy(binary, &copy).await?;
+        Ok(copy)
+    }
+}
+
+async fn follow(changes: Arc<Changes>, mut rebuild: Rebuild) {
+    loop {
+        tokio::select! {
+            () = changes.template.notified() => {
+                tracing::warn!("the template has changed: restart the stack to use it");
+                continue;
+            }
+            () = changes.sources.notified() => {}
+        }
+        while tokio::time::timeout(QUIET, changes.sources.notified()).await.is_ok() {}
+        let started = Instant::now();
+        match rebuild.run().await {
+            Ok(names) if names.is_empty() => {}
+            Ok(names) => tracing::info!("rebuilt in {:.1} s: {}", started.elapsed().as_secs_f64(), names.join(", ")),
+            Err(error) => tracing::error!("{error}; the functions stay as they were"),
+        }
+    }
+}
+
+/// A watcher that tells changes of the template from those of sources.
+fn watcher(template: PathBuf, folders: BTreeSet<PathBuf>, changes: Arc<Changes>) -> notify::Result<RecommendedWatcher> {
+    notify::recommended_watcher(move |event: notify::Result<Event>| {
+        let Ok(event) = event else { return };
+        if !matches!(event.kind, EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_)) {
+            return;
+        }
+        for path in &event.paths {
+            if *path == template {
+                changes.template.notify_one();
+            } else if folders.iter().any(|folder| is_source(folder, path)) {
+                changes.sources.notify_one();
+            }
+        }
+    })
+}
+
+/// Whether a path in a package's folder is a source or another input of its build.
+fn is_source(folder: &Path, path: &Path) -> bool {
+    let Ok(inner) = path.strip_prefix(folder) else { return false };
+    let is_ignored = |part: Component<'_>| is_ignored(&part.as_os_str().to_string_lossy());
+    // Cargo itself writes the lock file.
+    inner != Path::new("Cargo.lock") && !inner.components().any(is_ignored)
+}
+
+fn is_ignored(name: &str) -> bool {
+    name.starts_with('.') || IGNORED.contains(&name)
+}
+
+/// Watches a package's folder, without the folders that have no sources: `target` alone would use
+/// up the system's watches.
+fn watch_package(watcher: &mut RecommendedWatcher, folder: &Path) -> Result<(), WatchError> {
+    watcher.watch(folder, RecursiveMode::NonRecursive)?;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && !is_ignored(&entry.file_name().to_string_lossy()) {
+            watcher.watch(&entry.path(), RecursiveMode::Recursive)?;
+        }
+    }
+    Ok(())
+}
+
+/// The output of `cargo metadata`.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    manifest_path: PathBuf,
+    /// The registry; `None` for a package on this machine.
+    source: Option<String>,
+}
+
+/// The folders of the functions' packages, and of their dependencies on this machine.
+async fn package_folders(found: &BTreeMap<String, Binary>) -> Result<BTreeSet<PathBuf>, WatchError> {
+    let workspaces: BTreeSet<&Path> = found.values().map(Binary::workspace).collect();
+    let mut folders = BTreeSet::new();
+    for workspace in workspaces {
+        let mut cargo = build::cargo(workspace);
+        let output = cargo.args(["metadata", "--format-version=1"]).output().await.map_err(BuildError::Cargo)?;
+        let metadata: Metadata = serde_json::from_slice(&output.stdout).map_err(|_| BuildError::Failed)?;
+        let local = metadata.packages.into_iter().filter(|package| package.source.is_none());
+        folders.extend(local.filter_map(|package| package.manifest_path.parent().map(Path::to_owned)));
+    }
+    Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn build_output_and_hidden_files_are_no_sources() {
+        let is = |path: &str| is_source(Path::new("/w"), Path::new(path));
+        assert!(is("/w/src/main.rs") && is("/w/Cargo.toml") && is("/w/templates/page.html"));
+        assert!(!is("/w/target/debug/f") && !is("/w/Cargo.lock") && !is("/w/src/.main.rs.swp") && !is("/x/main.rs"));
+    }
+}
