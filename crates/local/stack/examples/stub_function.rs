@@ -1,7 +1,7 @@
 //! A Lambda function that stands in for another one: it accepts every event.
 //!
-//! It appends each event to a file beside its executable, named after the function. Without a
-//! Runtime API it is a web server on `PORT`, as functions behind the Web Adapter are.
+//! It appends each event to a file beside its executable, named after the function. Behind the Web
+//! Adapter it is a web server.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    if std::env::var_os("AWS_LAMBDA_RUNTIME_API").is_some() {
+    let Ok(port) = std::env::var("AWS_LWA_PORT") else {
         return lambda_runtime::run(service_fn(handle)).await;
-    }
-    let port: u16 = std::env::var("PORT").unwrap_or_else(|_| "8080".to_owned()).parse()?;
+    };
+    let port: u16 = port.parse()?;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     let answer = || async {
         record(&json!("a web request"))?;

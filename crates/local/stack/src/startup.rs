@@ -24,7 +24,6 @@ use crate::build;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
 use crate::event_source_mapping::{Mapping, MappingSource};
-use crate::eventbridge;
 use crate::faults::Faults;
 use crate::functions::{Endpoints, Functions, binary_in};
 use crate::guard;
@@ -39,7 +38,6 @@ use crate::private_files;
 use crate::queues::{self, QueueMappings, Queues};
 use crate::schedules::Schedules;
 use crate::secrets::{self, Secrets};
-use crate::sns;
 use crate::stack::{ApiKind, Function, HttpApi, Stack, StreamMapping};
 use crate::start_error::StartError;
 use crate::tables;
@@ -104,20 +102,10 @@ impl RunningStack {
 
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let http = format!("http://{here}");
-        let mut endpoints = Endpoints {
-            dynamodb: dynamodb.clone(),
-            secrets_manager: format!("{http}{}", secrets::PATH),
-            lambda: http.clone(),
-            sqs: format!("{http}{}", queues::PATH),
-            ses: format!("{http}{}", mail::PATH),
-            eventbridge: format!("{http}{}", eventbridge::api::PATH),
-            sns: format!("{http}{}", sns::api::PATH),
-            outbound_allow: non_empty(options.outbound_allow.as_deref()).map(str::to_owned),
-            // With the stage in the path, as on AWS.
-            connections: stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage)),
-            aws_domains: BTreeMap::new(),
-            identity: identity.clone(),
-        };
+        let mut endpoints = Endpoints::of_stack(&http, &dynamodb, identity.clone());
+        endpoints.outbound_allow = non_empty(options.outbound_allow.as_deref()).map(str::to_owned);
+        // With the stage in the path, as on AWS.
+        endpoints.connections = stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage));
         let paths = binaries.values().cloned().collect();
         let aws_domains = AwsDomains::for_functions(&endpoints, options.aws_domains, paths).await?;
         endpoints.aws_domains = aws_domains.as_ref().map(AwsDomains::variables).unwrap_or_default();

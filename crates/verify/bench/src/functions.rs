@@ -122,17 +122,7 @@ impl Side<'_> {
     /// The functions of this side, none of them started, on the tables of the stack.
     fn functions(&self) -> Arc<Functions> {
         let addresses = &self.stack.admin.addresses;
-        let endpoints = Endpoints {
-            dynamodb: addresses.dynamodb.clone(),
-            secrets_manager: format!("{}{}", addresses.http, local::secrets::PATH),
-            lambda: addresses.http.clone(),
-            sqs: addresses.http.clone(),
-            ses: format!("{}{}", addresses.http, local::mail::PATH),
-            outbound_allow: None,
-            // No function of the clicks posts to a socket.
-            connections: None,
-            identity: Identity::local(),
-        };
+        let endpoints = Endpoints::of_stack(&addresses.http, &addresses.dynamodb, Identity::local());
         let binary = |function: &local::stack::Function| binary_in(self.folder, function);
         let admin = &self.stack.admin;
         Functions::new(&self.stack.stack.functions, binary, endpoints, &admin.faults, &admin.metrics)

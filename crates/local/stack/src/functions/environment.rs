@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::arn;
+use crate::dynamodb::Identity;
 use crate::stack::Function;
 
 /// Variables of this process that are passed on to the functions.
@@ -38,11 +39,33 @@ pub struct Endpoints {
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
     /// template's value, which is the address on AWS.
     pub connections: Option<String>,
-    /// The variables with which a process reaches AWS's domain names on this machine. They are not [`portable`].
+    /// The variables with which a process reaches AWS's domain names on this machine. They are not
+    /// [`portable`].
     pub aws_domains: BTreeMap<String, String>,
     /// Region and credentials for the services. With the embedded engine, each function has its own
     /// access key instead.
-    pub identity: crate::dynamodb::Identity,
+    pub identity: Identity,
+}
+
+impl Endpoints {
+    /// The endpoints of a stack's services at `http`, with its DynamoDB at `dynamodb`.
+    #[must_use]
+    pub fn of_stack(http: &str, dynamodb: &str, identity: Identity) -> Self {
+        let at = |path: &str| format!("{http}{path}");
+        Self {
+            dynamodb: dynamodb.to_owned(),
+            secrets_manager: at(crate::secrets::PATH),
+            lambda: http.to_owned(),
+            sqs: at(crate::queues::PATH),
+            ses: at(crate::mail::PATH),
+            eventbridge: at(crate::eventbridge::api::PATH),
+            sns: at(crate::sns::api::PATH),
+            outbound_allow: None,
+            connections: None,
+            aws_domains: BTreeMap::new(),
+            identity,
+        }
+    }
 }
 
 /// The variables that a function needs when another program starts it, such as `cargo lambda
