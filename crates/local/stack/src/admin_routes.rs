@@ -34,6 +34,8 @@ pub struct Addresses {
     pub sockets: Option<String>,
     /// DynamoDB and its streams.
     pub dynamodb: String,
+    /// The buckets, if the template has some.
+    pub s3: Option<String>,
     /// Each API of the template, in its order.
     pub apis: Vec<ApiAddress>,
 }

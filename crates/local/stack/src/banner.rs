@@ -32,6 +32,9 @@ pub fn text(running: &RunningStack) -> String {
     if let Some(sockets) = &addresses.sockets {
         lines.push(format!("WebSocket API {sockets}"));
     }
+    if let Some(s3) = &addresses.s3 {
+        lines.push(format!("buckets       {s3}  (any S3 client with the secret key `local`; path style)"));
+    }
     lines.push(format!("health        {}/_local/health", addresses.http));
     lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
     lines.push(format!("events        {}{}", addresses.http, eventbridge::api::EVENTS));

@@ -10,6 +10,7 @@ mod admin_routes;
 mod arn;
 pub mod aws_domains;
 pub mod banner;
+mod buckets;
 pub mod build;
 pub mod cli;
 pub mod dynamodb;

@@ -29,6 +29,8 @@ pub struct Stack {
     pub secrets: Vec<Secret>,
     /// `AWS::SQS::Queue`.
     pub queues: Vec<Queue>,
+    /// `AWS::S3::Bucket`.
+    pub buckets: Vec<Bucket>,
     /// `AWS::IAM::Role`.
     pub roles: Vec<Role>,
     /// Event buses, rules, topics and settings of asynchronous invocations.
@@ -348,6 +350,34 @@ pub struct Redrive {
     pub target_arn: String,
     /// `maxReceiveCount`.
     pub receive_count_max: u32,
+}
+
+/// A bucket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bucket {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `BucketName`, resolved.
+    pub name: String,
+    /// `NotificationConfiguration`, and the `S3` events of functions.
+    pub(crate) notifications: Vec<BucketNotification>,
+    /// Whether changes go to the default event bus.
+    pub sends_events: bool,
+}
+
+/// A receiver of a bucket's changes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct BucketNotification {
+    /// The configuration's id in its events.
+    pub(crate) id: String,
+    /// `s3:ObjectCreated:*` and others.
+    pub(crate) events: Vec<String>,
+    /// The beginning of the keys.
+    pub(crate) prefix: String,
+    /// The end of the keys.
+    pub(crate) suffix: String,
+    /// The receiver.
+    pub(crate) target: Target,
 }
 
 /// A Lambda event source mapping on a queue.

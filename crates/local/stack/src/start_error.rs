@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use engine::EngineError;
 
 use crate::aws_domains::AwsDomainsError;
+use crate::buckets::BucketsError;
 use crate::build::BuildError;
 use crate::event_source_mapping::MappingError;
 use crate::functions::FunctionStartError;
@@ -111,6 +112,9 @@ pub enum StartError {
         /// The reason.
         source: MappingError,
     },
+    /// The buckets cannot be served.
+    #[error(transparent)]
+    Buckets(#[from] BucketsError),
     /// A mapping on a queue does not start.
     #[error("{mapping}: {reason}")]
     QueueMapping {

@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::admin_routes::{self, Addresses, AdminState, ApiAddress};
 use crate::arn;
 use crate::aws_domains::AwsDomains;
+use crate::buckets::{Buckets, BucketsError};
 use crate::build;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
@@ -103,6 +104,9 @@ impl RunningStack {
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let http = format!("http://{here}");
         let mut endpoints = Endpoints::of_stack(&http, &dynamodb, identity.clone());
+        let buckets = Buckets::open(&stack.buckets, data).await?;
+        endpoints.s3 = buckets.as_ref().map(Buckets::url).transpose().map_err(BucketsError::Io)?;
+        let s3 = endpoints.s3.clone();
         endpoints.outbound_allow = non_empty(options.outbound_allow.as_deref()).map(str::to_owned);
         // With the stage in the path, as on AWS.
         endpoints.connections = stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage));
@@ -124,6 +128,7 @@ impl RunningStack {
             network: listen::network_address(options.host).map(|host| format!("http://{host}:{port}")),
             sockets: sockets.as_ref().map(|_| format!("ws://{here}{}", websocket_api::PATH)),
             dynamodb: dynamodb.clone(),
+            s3,
             apis,
         };
         let client = dynamodb::client(&dynamodb, &identity);
@@ -142,7 +147,7 @@ impl RunningStack {
             mappings: OnceLock::new(),
         });
         let shared: Shared = Arc::new((Arc::clone(&admin), http_apis));
-        let (_buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
+        let (buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
         let router = router(&shared, Arc::clone(&secrets), messaging);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
@@ -155,6 +160,10 @@ impl RunningStack {
                 let server = listen::serve(socket, router.clone(), stop_servers.clone());
                 servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
             }
+        }
+        if let Some(buckets) = buckets {
+            let serving = buckets.serve(&stack.buckets, &policies, &buses)?;
+            servers.spawn(stop_servers.clone().run_until_cancelled_owned(serving));
         }
         if let Some(engine) = &engine {
             let metering = meter(engine.meter(), Arc::clone(&admin.metrics));

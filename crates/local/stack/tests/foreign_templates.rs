@@ -97,11 +97,11 @@ async fn trigger(running: &RunningStack, yaml: &str, folder: &Path) -> Result<()
     } else if let Some(mapping) = functions.iter().flat_map(|function| &function.queue_mappings).next() {
         let body = json!({ "QueueUrl": mapping.queue, "MessageBody": "{}" });
         call(&format!("{}/_local/sqs", addresses.http), "AmazonSQS.SendMessage", &body.to_string()).await;
-    } else if yaml.contains("EventBridgeRule") {
-        let detail = json!({ "bucket": { "name": "tidemark-local-SourceBucket" }, "reason": "PutObject" });
-        let entry = json!({ "Source": "aws.s3", "DetailType": "Object Created", "Detail": detail.to_string() });
-        let body = json!({ "Entries": [entry] }).to_string();
-        call(&format!("{}/_local/eventbridge", addresses.http), "AWSEvents.PutEvents", &body).await;
+    } else if let Some(bucket) = stack.buckets.first().filter(|_| yaml.contains("Type: S3") || yaml.contains("aws.s3"))
+    {
+        let url = format!("{}/{}/folder/object.png", addresses.s3.as_ref().ok_or("no buckets")?, bucket.name);
+        let status = Client::new().put(url).body("content").send().await.map_err(|error| error.to_string())?.status();
+        assert!(status.is_success(), "{status}");
     } else {
         let function = functions.first().ok_or("it has no function")?;
         let url = format!("{}/2015-03-31/functions/{}/invocations", addresses.http, function.name);

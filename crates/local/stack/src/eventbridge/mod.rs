@@ -142,7 +142,7 @@ impl Buses {
     }
 
     /// Sends a payload to a receiver that is not a bus.
-    fn send(&self, target: &Target, payload: String) {
+    pub(crate) fn send(&self, target: &Target, payload: String) {
         match target {
             Target::Function(id) => match self.functions.get(id) {
                 Some(pool) => self.functions.invoke_event(pool, Bytes::from(payload)),

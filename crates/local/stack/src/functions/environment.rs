@@ -34,6 +34,8 @@ pub struct Endpoints {
     pub eventbridge: String,
     /// `AWS_ENDPOINT_URL_SNS`.
     pub sns: String,
+    /// `AWS_ENDPOINT_URL_S3`, if the template has buckets.
+    pub s3: Option<String>,
     /// `TIDEMARK_OUTBOUND_ALLOW`: non-public addresses that functions may call.
     pub outbound_allow: Option<String>,
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
@@ -60,6 +62,7 @@ impl Endpoints {
             ses: at(crate::mail::PATH),
             eventbridge: at(crate::eventbridge::api::PATH),
             sns: at(crate::sns::api::PATH),
+            s3: None,
             outbound_allow: None,
             connections: None,
             aws_domains: BTreeMap::new(),
@@ -142,6 +145,7 @@ pub fn variables(
     let optional = [
         ("AWS_SESSION_TOKEN", &identity.session_token),
         ("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI", &endpoints.connections),
+        ("AWS_ENDPOINT_URL_S3", &endpoints.s3),
         (OUTBOUND_ALLOW, &endpoints.outbound_allow),
     ];
     let set = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));

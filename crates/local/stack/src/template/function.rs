@@ -134,10 +134,10 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
         "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
         // Read by `event_invoke`.
-        "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "" => {}
+        "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "S3" | "" => {}
         other => resolver.problems.at(
             event,
-            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, SQS, Schedule, ScheduleV2, EventBridgeRule and SNS are"),
+            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, SQS, SNS, S3, EventBridgeRule, Schedule and ScheduleV2 are"),
         ),
     }
 }

@@ -6,6 +6,7 @@
 //! other unsupported part is on the list of ignored parts. Properties that are known to matter only
 //! on AWS are on explicit lists; they are checked for errors too.
 
+mod buckets;
 mod event_invoke;
 mod event_rules;
 mod function;
@@ -155,6 +156,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             }
         }
     }
+    buckets::add_events(&mut stack, resolver);
     queues::add_foreign(&mut stack, resolver);
     http_api::implicit(root, resolver, &mut stack);
     rest_api::implicit(root, resolver, &mut stack);
@@ -212,6 +214,7 @@ fn local(
         resources::MANAGED_POLICY | resources::POLICY => policies.add_policy(id, kind, resource, &properties),
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
         resources::SECRET => stack.secrets.extend(secrets::read(id, resource, &properties)),
+        resources::BUCKET => stack.buckets.extend(buckets::read(id, resource, &properties)),
         resources::QUEUE => stack.queues.extend(queues::read(id, resource, &properties)),
         resources::EVENT_BUS => stack.messaging.buses.extend(event_rules::bus(id, resource, &properties)),
         resources::EVENT_RULE => stack.messaging.rules.extend(event_rules::rule(id, resource, &properties)),

@@ -14,6 +14,7 @@ pub(super) const HTTP_API: &str = "AWS::Serverless::HttpApi";
 pub(super) const REST_API: &str = "AWS::Serverless::Api";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
+pub(super) const BUCKET: &str = "AWS::S3::Bucket";
 pub(super) const ROLE: &str = "AWS::IAM::Role";
 pub(super) const POLICY: &str = "AWS::IAM::Policy";
 pub(super) const MANAGED_POLICY: &str = "AWS::IAM::ManagedPolicy";
@@ -36,7 +37,7 @@ pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
 /// ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 19] = [
+const CLOUD_ONLY: [&str; 18] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -48,7 +49,6 @@ const CLOUD_ONLY: [&str; 19] = [
     "AWS::SNS::TopicPolicy",
     "AWS::Events::EventBusPolicy",
     // The page is served from its folder, with the API's origin.
-    "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
     "AWS::CloudFront::",
     "AWS::WAFv2::WebACL",
@@ -102,7 +102,7 @@ pub(super) fn support(kind: &str) -> ResourceSupport {
             ResourceSupport::Local
         }
         SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => ResourceSupport::Local,
-        EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
+        BUCKET | EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
         }
@@ -193,6 +193,7 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
         TABLE | SIMPLE_TABLE => "TableName",
         FUNCTION => "FunctionName",
         QUEUE => "QueueName",
+        BUCKET => "BucketName",
         SECRET | EVENT_BUS | EVENT_RULE => "Name",
         TOPIC => "TopicName",
         ROLE => "RoleName",
@@ -202,6 +203,8 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     match resource.get("Properties").and_then(|properties| properties.get(property)) {
         Some(name) => resolver.text(name),
         None if kind == QUEUE && is_fifo(resource) => Some(format!("{}-{id}.fifo", super::STACK_NAME)),
+        // A bucket's name is part of a domain name.
+        None if kind == BUCKET => Some(format!("{}-{id}", super::STACK_NAME).to_ascii_lowercase()),
         None => Some(format!("{}-{id}", super::STACK_NAME)),
     }
 }
@@ -214,7 +217,7 @@ fn is_fifo(queue: &Node) -> bool {
 /// The value of `Ref`.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
-        TABLE | SIMPLE_TABLE | FUNCTION | ROLE | EVENT_BUS => name(resolver, id, kind, resource),
+        TABLE | SIMPLE_TABLE | FUNCTION | ROLE | EVENT_BUS | BUCKET => name(resolver, id, kind, resource),
         EVENT_RULE => {
             let (bus, name) = (event_bus_of(resolver, resource), name(resolver, id, kind, resource)?);
             Some(bus.map_or_else(|| name.clone(), |bus| format!("{bus}|{name}")))
@@ -246,6 +249,12 @@ pub(super) fn attribute(
         (TABLE | SIMPLE_TABLE, "Arn") => Some(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", name()?)),
         (FUNCTION, "Arn") => Some(arn::function(&name()?)),
         (ROLE, "Arn") => Some(format!("{}:role/{}", arn::of_account("iam"), name()?)),
+        (BUCKET, "Arn") => Some(format!("arn:aws:s3:::{}", name()?)),
+        (BUCKET, "DomainName") => Some(format!("{}.s3.amazonaws.com", name()?)),
+        (BUCKET, "RegionalDomainName" | "DualStackDomainName") => {
+            Some(format!("{}.s3.{REGION}.amazonaws.com", name()?))
+        }
+        (BUCKET, "WebsiteURL") => Some(format!("http://{}.s3-website-{REGION}.amazonaws.com", name()?)),
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
         (QUEUE, "QueueName") | (TOPIC, "TopicName") | (EVENT_BUS, "Name") => name(),
         (EVENT_BUS, "Arn") => Some(bus_arn(&name()?)),
