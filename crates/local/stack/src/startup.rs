@@ -110,8 +110,10 @@ impl RunningStack {
         endpoints.outbound_allow = non_empty(options.outbound_allow.as_deref()).map(str::to_owned);
         // With the stage in the path, as on AWS.
         endpoints.connections = stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage));
-        let paths = binaries.values().cloned().collect();
-        let aws_domains = AwsDomains::for_functions(&endpoints, options.aws_domains, paths).await?;
+        let aws_domains = match options.aws_domains {
+            true => Some(AwsDomains::start(&endpoints).await?),
+            false => None,
+        };
         endpoints.aws_domains = aws_domains.as_ref().map(AwsDomains::variables).unwrap_or_default();
         let faults = Arc::new(Faults::default());
         let binary = |function: &Function| binaries.get(&function.logical_id).cloned().unwrap_or_default();

@@ -10,7 +10,6 @@
 //! Source: <https://github.com/awslabs/aws-sdk-rust/releases/tag/release-2024-03-26>.
 
 mod certificate;
-mod detect;
 mod proxy;
 
 use std::collections::BTreeMap;
@@ -55,41 +54,11 @@ pub enum AwsDomainsError {
 }
 
 impl AwsDomains {
-    /// Starts to serve the domain names if `asked`, or if one of the binaries needs them. In the
-    /// second case the stack runs without them if they cannot be served.
-    ///
-    /// # Errors
-    /// [`AwsDomainsError`], if `asked`.
-    pub(crate) async fn for_functions(
-        endpoints: &Endpoints,
-        asked: bool,
-        binaries: Vec<PathBuf>,
-    ) -> Result<Option<Self>, AwsDomainsError> {
-        if asked {
-            return Self::start(endpoints).await.map(Some);
-        }
-        let found = tokio::task::spawn_blocking(move || detect::first_with_old_sdk(&binaries).cloned()).await;
-        let Some(binary) = found.ok().flatten() else { return Ok(None) };
-        let binary = binary.display();
-        match Self::start(endpoints).await {
-            Ok(domains) => {
-                tracing::info!("{binary} has an AWS SDK that does not read AWS_ENDPOINT_URL: serving *.amazonaws.com");
-                Ok(Some(domains))
-            }
-            Err(error) => {
-                tracing::warn!(
-                    "{binary} has an AWS SDK that does not read AWS_ENDPOINT_URL, and will not work: {error}"
-                );
-                Ok(None)
-            }
-        }
-    }
-
     /// Starts to serve the domain names of the services at `endpoints`.
     ///
     /// # Errors
     /// [`AwsDomainsError`].
-    async fn start(endpoints: &Endpoints) -> Result<Self, AwsDomainsError> {
+    pub(crate) async fn start(endpoints: &Endpoints) -> Result<Self, AwsDomainsError> {
         let folder = tempfile::Builder::new().prefix("tidemark-local-").tempdir()?;
         let certificates = certificate::make()?;
         let bundle = folder.path().join("certificates.pem");
