@@ -13,13 +13,13 @@ use engine::EngineFaults;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::api_addresses::ApiAddress;
 use crate::event_source_mapping::Mapping;
 use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
 use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
 use crate::queues::Queues;
-use crate::stack::ApiKind;
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::WebSocketServer;
 
@@ -38,17 +38,6 @@ pub struct Addresses {
     pub s3: Option<String>,
     /// Each API of the template, in its order.
     pub apis: Vec<ApiAddress>,
-}
-
-/// The address of an API.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ApiAddress {
-    /// Its logical id.
-    pub name: String,
-    /// Its kind.
-    pub kind: ApiKind,
-    /// `http://127.0.0.1:3001`, with the stage of a REST API.
-    pub url: String,
 }
 
 /// The state that the admin routes show and change.

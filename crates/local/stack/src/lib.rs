@@ -7,6 +7,7 @@
 //! Functions are unmodified binaries: the stack does not depend on their code.
 
 mod admin_routes;
+mod api_addresses;
 mod arn;
 pub mod aws_domains;
 pub mod banner;
@@ -29,6 +30,7 @@ mod policies;
 mod private_files;
 mod queue_delivery;
 pub(crate) mod queues;
+mod routing;
 mod schedules;
 pub mod secrets;
 mod sns;

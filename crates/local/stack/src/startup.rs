@@ -7,18 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse;
-use axum::routing::any;
 use engine::{Engine, EngineError, Storage};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin_routes::{self, Addresses, AdminState, ApiAddress};
-use crate::arn;
+use crate::admin_routes::{Addresses, AdminState};
+use crate::api_addresses;
 use crate::aws_domains::AwsDomains;
 use crate::buckets::{Buckets, BucketsError};
 use crate::build;
@@ -27,19 +21,17 @@ use crate::dynamodb::{self, Identity};
 use crate::event_source_mapping::{Mapping, MappingSource};
 use crate::faults::Faults;
 use crate::functions::{Endpoints, Functions, binary_in};
-use crate::guard;
 use crate::http_api::HttpApis;
-use crate::invoke_api;
 use crate::listen;
-use crate::mail::{self, Mails};
 use crate::messaging;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::private_files;
-use crate::queues::{self, QueueMappings, Queues};
+use crate::queues::{QueueMappings, Queues};
+use crate::routing;
 use crate::schedules::Schedules;
-use crate::secrets::{self, Secrets};
-use crate::stack::{ApiKind, Function, HttpApi, Stack, StreamMapping};
+use crate::secrets::Secrets;
+use crate::stack::{Function, Stack, StreamMapping};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
@@ -93,7 +85,7 @@ impl RunningStack {
         let (listeners, port) = listen::bind_all(options.host, options.port)?;
         let further = stack.http_apis.len().saturating_sub(1);
         let others = listen::bind_others(options.host, options.port, further)?;
-        let apis = api_addresses(&stack, port, others.iter().map(|(_, port)| *port));
+        let apis = api_addresses::of_stack(&stack, port, others.iter().map(|(_, port)| *port));
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
         let policies = Arc::new(Policies::new(&stack));
         if let Some(engine) = &engine {
@@ -118,7 +110,8 @@ impl RunningStack {
         let faults = Arc::new(Faults::default());
         let binary = |function: &Function| binaries.get(&function.logical_id).cloned().unwrap_or_default();
         let metrics = Arc::new(Metrics::default());
-        let functions = Functions::new(&at_home(&stack.functions, &apis), binary, endpoints, &faults, &metrics);
+        let functions =
+            Functions::new(&api_addresses::at_home(&stack.functions, &apis), binary, endpoints, &faults, &metrics);
         let secrets = Arc::new(Secrets::open(&stack.secrets, data, &tokens(options))?);
         let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
         let http_apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
@@ -148,16 +141,16 @@ impl RunningStack {
             queues,
             mappings: OnceLock::new(),
         });
-        let shared: Shared = Arc::new((Arc::clone(&admin), http_apis));
+        let shared: routing::Shared = Arc::new((Arc::clone(&admin), http_apis));
         let (buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
-        let router = router(&shared, Arc::clone(&secrets), messaging);
+        let router = routing::router(&shared, Arc::clone(&secrets), messaging);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
             let server = listen::serve(listener, router.clone(), stop_servers.clone());
             servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
         }
         for (index, (sockets, port)) in (1..).zip(others) {
-            let router = Router::new().fallback(other_request).with_state((Arc::clone(&shared), index));
+            let router = routing::of_api(&shared, index);
             for socket in sockets {
                 let server = listen::serve(socket, router.clone(), stop_servers.clone());
                 servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
@@ -365,92 +358,6 @@ async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
         ticks.tick().await;
         metrics.record_usage(meter.used());
     }
-}
-
-/// The address of each API: the first on the stack's own port.
-fn api_addresses(stack: &Stack, port: u16, others: impl Iterator<Item = u16>) -> Vec<ApiAddress> {
-    let address = |(api, port): (&HttpApi, u16)| {
-        let stage = if api.kind == ApiKind::Rest { format!("/{}", api.stage) } else { String::new() };
-        let url = format!("http://{}{stage}", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        ApiAddress { name: api.logical_id.clone(), kind: api.kind, url }
-    };
-    stack.http_apis.iter().zip(std::iter::once(port).chain(others)).map(address).collect()
-}
-
-/// The functions, with the addresses of the template's APIs on AWS replaced by those on this machine.
-fn at_home(functions: &[Function], apis: &[ApiAddress]) -> Vec<Function> {
-    let mut functions = functions.to_vec();
-    for value in functions.iter_mut().flat_map(|function| function.environment.values_mut()) {
-        for api in apis {
-            let domain = match api.kind {
-                ApiKind::FunctionUrl => arn::function_url_domain(api.name.strip_suffix("Url").unwrap_or(&api.name)),
-                ApiKind::Http | ApiKind::Rest => arn::api_domain(&api.name),
-            };
-            let here = api.url.split('/').take(3).collect::<Vec<_>>().join("/");
-            *value = value.replace(&format!("https://{domain}"), &here);
-        }
-    }
-    functions
-}
-
-fn router(shared: &Shared, secrets: Arc<Secrets>, messaging: Router) -> Router {
-    let admin = &shared.0;
-    let mut own = admin_routes::router(Arc::clone(admin))
-        .merge(secrets::router(secrets, Arc::clone(&admin.policies)))
-        .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&admin.policies)))
-        .merge(queues::router(Arc::clone(&admin.queues), Arc::clone(&admin.policies)))
-        .merge(invoke_api::router(Arc::clone(&admin.functions), Arc::clone(&admin.policies)))
-        .merge(messaging);
-    let mut rest = Router::new().fallback(request);
-    if let Some(sockets) = &admin.sockets {
-        own = own.merge(websocket_api::management::router(Arc::clone(sockets), Arc::clone(&admin.policies)));
-        rest = rest.route(websocket_api::PATH, any(handshake));
-    }
-    rest.with_state(Arc::clone(shared)).merge(guard::from_this_machine(own))
-}
-
-type Shared = Arc<(Arc<AdminState>, HttpApis)>;
-
-/// Passes requests that are not for the stack's own routes to the HTTP APIs, once the functions
-/// have their tables.
-async fn request(
-    State(state): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    request: Request,
-) -> Response<Body> {
-    let (admin, apis) = &*state;
-    if admin.mappings.get().is_none() {
-        return starting();
-    }
-    apis.serve(request, peer).await
-}
-
-/// Passes a request to the API that has this port to itself.
-async fn other_request(
-    State((state, index)): State<(Shared, usize)>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    request: Request,
-) -> Response<Body> {
-    let (admin, apis) = &*state;
-    if admin.mappings.get().is_none() {
-        return starting();
-    }
-    apis.serve_api(index, request, peer).await
-}
-
-async fn handshake(
-    State(state): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    request: Request,
-) -> Response<Body> {
-    match (&state.0.sockets, state.0.mappings.get()) {
-        (Some(sockets), Some(_)) => sockets.upgrade(request, peer).await,
-        _ => starting(),
-    }
-}
-
-fn starting() -> Response<Body> {
-    (StatusCode::SERVICE_UNAVAILABLE, "the stack is starting").into_response()
 }
 
 fn start_mappings(
