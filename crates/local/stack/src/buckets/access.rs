@@ -54,3 +54,14 @@ fn action(operation: &str) -> &str {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_without_a_permission_of_its_name_needs_another_one() {
+        let needed = ["HeadObject", "UploadPart", "DeleteObjects", "ListObjectsV2", "PutObject"].map(action);
+        assert_eq!(needed, ["GetObject", "PutObject", "DeleteObject", "ListBucket", "PutObject"]);
+    }
+}
