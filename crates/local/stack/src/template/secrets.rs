@@ -12,7 +12,7 @@ const SECRET_LENGTH_MAX: i64 = 4_096;
 /// Properties without effect on a secret of letters and digits.
 const GENERATOR_CLOUD_ONLY: [&str; 3] = ["ExcludePunctuation", "ExcludeCharacters", "RequireEachIncludedType"];
 
-/// Reads a secret. Its value must be generated: a template must not contain a secret.
+/// Reads a secret. Its value is always generated: a template must not contain a secret.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Secret> {
     properties.raw("Name");
     let length = match properties.map("GenerateSecretString") {
@@ -22,8 +22,10 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
             length.unwrap_or(SECRET_LENGTH_DEFAULT)
         }
         None => {
-            return properties
-                .wrong(&properties.node, "only secrets with GenerateSecretString are supported on this machine");
+            let place = properties.raw("SecretString").unwrap_or(&properties.node);
+            let message = "the value of a secret without GenerateSecretString is generated on this machine";
+            properties.resolver.problems.ignored(place, message);
+            SECRET_LENGTH_DEFAULT
         }
     };
     properties.finish("a secret", &["Description", "KmsKeyId", "ReplicaRegions", "Tags"]);

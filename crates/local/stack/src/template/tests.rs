@@ -408,6 +408,14 @@ Resources:
 }
 
 #[test]
+fn a_secret_that_the_template_contains_is_replaced_with_a_warning() {
+    let yaml = "Resources:\n  Key: { Type: AWS::SecretsManager::Secret, Properties: { SecretString: in the open } }\n";
+    let template = read(yaml, &BTreeMap::new()).unwrap();
+    assert_eq!(template.stack.secrets[0].length, 32);
+    assert!(template.ignored[0].message.ends_with("is generated on this machine"), "{:?}", template.ignored);
+}
+
+#[test]
 fn yaml_is_read_as_aws_reads_it() {
     let yaml = format!(
         "Common: &common\n  Timeout: 7\nResources:\n{}      <<: *common\n      MemorySize: !!int 256\n      MemorySize: 512\n",
