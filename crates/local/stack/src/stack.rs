@@ -163,6 +163,8 @@ pub struct HttpApi {
     pub kind: ApiKind,
     /// `StageName`; `$default` has no part in the path.
     pub stage: String,
+    /// `Variables` or `StageVariables`, in each event.
+    pub stage_variables: BTreeMap<String, String>,
     /// `BinaryMediaTypes` of a REST API: bodies of these types arrive as base64.
     pub binary_media_types: Vec<String>,
     /// `CorsConfiguration` or `Cors`.

@@ -23,6 +23,7 @@ use crate::arn;
 pub(super) struct EventApi<'a> {
     pub(super) id: &'a str,
     pub(super) stage: &'a str,
+    pub(super) stage_variables: &'a BTreeMap<String, String>,
     /// Media types whose bodies arrive as base64; `*/*` is all of them.
     pub(super) binary_media_types: &'a [String],
     /// Whether this is a REST API. An HTTP API with payload format 1.0 decides by the content type.
@@ -45,10 +46,9 @@ pub(super) fn build<T>(
     let (text, is_base64) = encoded_body(body, &parts.headers, api);
     let resource = route.route_key.split_once(' ').map_or(route.route_key, |(_, path)| path);
     let header = |name: &str| headers.get(name).and_then(|values| values.last()).cloned();
-    let host = header("host").unwrap_or_default();
+    let host = header("Host").unwrap_or_default();
     let domain = host.split(':').next().unwrap_or_default();
-    json!({
-        "version": if api.is_rest { Value::Null } else { json!("1.0") },
+    let mut event = json!({
         "resource": resource,
         "path": decode(path),
         "httpMethod": parts.method.as_str(),
@@ -57,7 +57,7 @@ pub(super) fn build<T>(
         "queryStringParameters": none_if_empty(last_of_each(&query)),
         "multiValueQueryStringParameters": none_if_empty(query),
         "pathParameters": none_if_empty(route.path_parameters.clone()),
-        "stageVariables": null,
+        "stageVariables": none_if_empty(api.stage_variables.clone()),
         "requestContext": {
             "accountId": arn::ACCOUNT,
             "apiId": api.id,
@@ -68,7 +68,7 @@ pub(super) fn build<T>(
             "identity": {
                 "accessKey": null,
                 "accountId": null,
-                "apiKey": header("x-api-key"),
+                "apiKey": header("X-Api-Key"),
                 "caller": null,
                 "cognitoAuthenticationProvider": null,
                 "cognitoAuthenticationType": null,
@@ -76,7 +76,7 @@ pub(super) fn build<T>(
                 "cognitoIdentityPoolId": null,
                 "sourceIp": source_ip.to_string(),
                 "user": null,
-                "userAgent": header("user-agent"),
+                "userAgent": header("User-Agent"),
                 "userArn": null,
             },
             "path": format!("/{}{}", api.stage.trim_start_matches("$default"), decode(path)),
@@ -90,7 +90,11 @@ pub(super) fn build<T>(
         },
         "body": text,
         "isBase64Encoded": is_base64,
-    })
+    });
+    if !api.is_rest {
+        event["version"] = "1.0".into();
+    }
+    event
 }
 
 fn encoded_body(body: &Bytes, headers: &HeaderMap, api: EventApi<'_>) -> (Option<String>, bool) {
@@ -126,11 +130,23 @@ fn all_headers(headers: &HeaderMap, source_ip: IpAddr) -> BTreeMap<String, Vec<S
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in headers {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        all.entry(name.as_str().to_owned()).or_default().push(value);
+        all.entry(capitalized(name.as_str())).or_default().push(value);
     }
-    all.entry("x-forwarded-for".to_owned()).or_default().push(source_ip.to_string());
-    all.insert("x-forwarded-proto".to_owned(), vec!["http".to_owned()]);
+    // The gateway adds the client to the addresses that a proxy told.
+    let before = all.remove("X-Forwarded-For").map(|addresses| format!("{}, ", addresses.join(", ")));
+    let addresses = format!("{}{source_ip}", before.unwrap_or_default());
+    all.insert("X-Forwarded-For".to_owned(), vec![addresses]);
+    all.insert("X-Forwarded-Proto".to_owned(), vec!["http".to_owned()]);
     all
+}
+
+/// The usual spelling of a header: `Content-Type`. The server has it in lower case.
+fn capitalized(name: &str) -> String {
+    let part = |part: &str| {
+        let (first, rest) = part.split_at_checked(1).unwrap_or((part, ""));
+        first.to_ascii_uppercase() + rest
+    };
+    name.split('-').map(part).collect::<Vec<_>>().join("-")
 }
 
 /// All decoded values of each query parameter.
@@ -162,13 +178,21 @@ mod tests {
         let request = axum::http::Request::post(uri)
             .header("host", "127.0.0.1:3000")
             .header("content-type", content_type)
+            .header("x-forwarded-for", "10.0.0.1")
             .header("x-many", "a")
             .header("x-many", "b");
         let (parts, ()) = request.body(()).unwrap().into_parts();
         let routes = Routes::new([("POST /things/{id}".to_owned(), ())]).unwrap();
         let route = routes.find("POST", "/things/a%20b").unwrap();
         let binary: Vec<String> = binary.iter().map(|kind| (*kind).to_owned()).collect();
-        let api = EventApi { id: "Api", stage: "Prod", binary_media_types: &binary, is_rest: true };
+        let stage_variables = BTreeMap::from([("color".to_owned(), "red".to_owned())]);
+        let api = EventApi {
+            id: "Api",
+            stage: "Prod",
+            stage_variables: &stage_variables,
+            binary_media_types: &binary,
+            is_rest: true,
+        };
         build(&parts, "/things/a%20b", &Bytes::from_static(body), &route, api, "127.0.0.1".parse().unwrap())
     }
 
@@ -180,7 +204,9 @@ mod tests {
         assert_eq!(event["pathParameters"], json!({ "id": "a b" }));
         assert_eq!(event["queryStringParameters"], json!({ "x": "2 3" }));
         assert_eq!(event["multiValueQueryStringParameters"], json!({ "x": ["1", "2 3"] }));
-        assert_eq!(event["multiValueHeaders"]["x-many"], json!(["a", "b"]));
+        assert_eq!(event["multiValueHeaders"]["X-Many"], json!(["a", "b"]));
+        assert_eq!((&event["headers"]["X-Forwarded-For"], event.get("version")), (&json!("10.0.0.1, 127.0.0.1"), None));
+        assert_eq!(event["stageVariables"], json!({ "color": "red" }));
         assert_eq!((&event["body"], &event["isBase64Encoded"]), (&json!("hello"), &json!(false)));
         let parsed: aws_lambda_events::apigw::ApiGatewayProxyRequest = serde_json::from_value(event).unwrap();
         assert_eq!(parsed.http_method.as_str(), "POST");

@@ -210,12 +210,19 @@ impl Api {
         body: &Bytes,
         peer: SocketAddr,
     ) -> serde_json::Value {
-        let HttpApi { logical_id, kind, stage, binary_media_types, .. } = &self.definition;
+        let HttpApi { logical_id, kind, stage, stage_variables, binary_media_types, .. } = &self.definition;
         match found.target.payload {
-            PayloadFormat::V2 => event::build(parts, body, found, (logical_id, stage), peer.ip(), Timestamp::now()),
+            PayloadFormat::V2 => {
+                let api = (logical_id.as_str(), stage.as_str());
+                let mut event = event::build(parts, body, found, api, peer.ip(), Timestamp::now());
+                if !stage_variables.is_empty() {
+                    event["stageVariables"] = serde_json::json!(stage_variables);
+                }
+                event
+            }
             PayloadFormat::V1 => {
                 let is_rest = *kind == ApiKind::Rest;
-                let api = event_v1::EventApi { id: logical_id, stage, binary_media_types, is_rest };
+                let api = event_v1::EventApi { id: logical_id, stage, stage_variables, binary_media_types, is_rest };
                 event_v1::build(parts, path, body, found, api, peer.ip())
             }
         }

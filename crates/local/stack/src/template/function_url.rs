@@ -22,6 +22,7 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> Option<(HttpApi, Ro
         logical_id: format!("{id}Url"),
         kind: ApiKind::FunctionUrl,
         stage: "$default".to_owned(),
+        stage_variables: std::collections::BTreeMap::new(),
         binary_media_types: Vec::new(),
         cors,
         throttle: None,

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources::IMPLICIT_HTTP_API;
-use super::routes;
 use super::yaml::{Node, NodeKind};
+use super::{rest_api, routes};
 use crate::stack::{ApiKind, Cors, HttpApi, Stack, Throttle};
 
 /// The longest time a browser may cache a CORS response, seconds: API Gateway's limit.
@@ -16,17 +16,14 @@ const CORS_AGE_S_MAX: i64 = 86_400;
 const BURST_MAX: i64 = 10_000;
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 11] = [
+const CLOUD_ONLY: [&str; 8] = [
     "AccessLogSettings",
-    "DefinitionBody",
-    "DefinitionUri",
     "Description",
     "DisableExecuteApiEndpoint",
     "Domain",
     "FailOnWarnings",
     "Name",
     "PropagateTags",
-    "StageVariables",
     "Tags",
 ];
 
@@ -39,8 +36,23 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
         routes::authorizer(&auth, "DefaultAuthorizer");
         auth.finish("an API's Auth", &["Authorizers", "EnableIamAuthorizer"]);
     }
+    let stage_variables = rest_api::stage_variables(properties, "StageVariables");
+    for name in ["DefinitionBody", "DefinitionUri"] {
+        if let Some(node) = properties.raw(name) {
+            let message = format!("{name} is not read on this machine: only the routes of events are served");
+            properties.resolver.problems.ignored(node, message);
+        }
+    }
     properties.finish("an HTTP API", &CLOUD_ONLY);
-    HttpApi { logical_id: id.to_owned(), kind: ApiKind::Http, stage, binary_media_types: Vec::new(), cors, throttle }
+    HttpApi {
+        logical_id: id.to_owned(),
+        kind: ApiKind::Http,
+        stage,
+        stage_variables,
+        binary_media_types: Vec::new(),
+        cors,
+        throttle,
+    }
 }
 
 /// Adds the API that SAM generates, with its `Globals`, if a function's event uses it.

@@ -35,7 +35,10 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
 /// Reads the route of an `Api` event.
 pub(super) fn read_rest(event: &Properties<'_>) -> Option<Route> {
     let api = api_of(event, "RestApiId", resources::REST_API, resources::IMPLICIT_REST_API);
-    let route_key = route_key(event);
+    let route_key = match (event.node.get("Method"), event.node.get("Path")) {
+        (Some(_), Some(_)) => route_key(event),
+        _ => event.wrong(&event.node, "an Api event needs both Method and Path"),
+    };
     authorization(event);
     event.finish("an Api event", &["RequestModel", "RequestParameters", "ResponseTransferMode", "TimeoutInMillis"]);
     Some(Route { api: api?, route_key: route_key?, payload: PayloadFormat::V1 })

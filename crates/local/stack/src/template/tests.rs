@@ -335,7 +335,11 @@ Resources:
 {}      FunctionUrlConfig: {{ AuthType: NONE, Cors: {{ AllowOrigins: ['*'] }} }}
   Own:
     Type: AWS::Serverless::Api
-    Properties: {{ StageName: v1, Auth: {{ ApiKeyRequired: true }} }}
+    Properties:
+      StageName: v1
+      Variables: {{ color: red }}
+      Auth: {{ ApiKeyRequired: true }}
+      MethodSettings: [{{ HttpMethod: GET, ResourcePath: /a, ThrottlingRateLimit: 1, ThrottlingBurstLimit: 1 }}]
   Things:
     Type: AWS::Serverless::SimpleTable
     Properties: {{ PrimaryKey: {{ Name: number, Type: Number }} }}
@@ -354,6 +358,8 @@ Resources:
         ("WorkerUrl", ApiKind::FunctionUrl, "$default"),
     ];
     assert_eq!(kinds, expected);
+    assert_eq!(stack.http_apis[0].stage_variables["color"], "red");
+    assert_eq!(stack.http_apis[0].throttle, None, "the settings are of one method");
     let implicit = &stack.http_apis[1];
     assert_eq!(implicit.binary_media_types, ["image/png"]);
     assert_eq!(implicit.cors.as_ref().unwrap().allow_origins, ["https://page.example"]);
@@ -362,7 +368,8 @@ Resources:
     assert_eq!(keys, [("ServerlessRestApi", "GET /a"), ("Own", "ANY /b/{x+}"), ("WorkerUrl", "$default")]);
     assert_eq!(stack.tables[0].create_table["AttributeDefinitions"][0]["AttributeType"], "N");
     let warnings: Vec<_> = read.ignored.iter().map(|part| part.message.as_str()).collect();
-    assert_eq!(warnings, ["API keys are not checked on this machine"]);
+    let of_methods = "settings of single methods have no effect on this machine: only those of all methods have";
+    assert_eq!(warnings, ["API keys are not checked on this machine", of_methods]);
 }
 
 #[test]
