@@ -30,6 +30,7 @@ mod policies;
 mod private_files;
 mod queue_delivery;
 pub(crate) mod queues;
+mod random_id;
 mod routing;
 mod schedules;
 pub mod secrets;

@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::arn;
-use crate::eventbridge::{Buses, DEFAULT_BUS, NewEvent, random_id};
+use crate::eventbridge::{Buses, DEFAULT_BUS, NewEvent};
+use crate::policies::caller;
+use crate::random_id::random_id;
 use crate::stack::{Bucket, BucketNotification};
 
 /// A change of an object that a request asks for.
@@ -61,16 +63,13 @@ impl Change {
         let length = ["x-amz-decoded-content-length", header::CONTENT_LENGTH.as_str()]
             .into_iter()
             .find_map(|name| headers.get(name)?.to_str().ok()?.parse().ok());
-        let authorization =
-            headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let caller = authorization.split_once("Credential=").and_then(|(_, scope)| scope.split('/').next());
         Some(Self {
             bucket: bucket.to_owned(),
             key: percent_encoding::percent_decode_str(key).decode_utf8_lossy().into_owned(),
             event,
             reason,
             size: length.unwrap_or_default(),
-            caller: caller.unwrap_or("anonymous").to_owned(),
+            caller: caller(headers).unwrap_or("anonymous").to_owned(),
         })
     }
 

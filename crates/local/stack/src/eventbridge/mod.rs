@@ -22,6 +22,7 @@ use crate::arn;
 use crate::event_source_mapping::filter::Filters;
 use crate::functions::Functions;
 use crate::queue_delivery::{QueueDelivery, QueueMessage};
+use crate::random_id::random_id;
 use crate::sns::{Attribute, Message, Topics};
 use crate::stack::{Messaging, Rule, RuleTarget, Target};
 
@@ -216,11 +217,6 @@ fn envelope(id: &str, event: NewEvent) -> Value {
         "resources": event.resources,
         "detail": event.detail,
     })
-}
-
-/// A random UUID. It is no secret, so a fast generator is enough.
-pub(crate) fn random_id() -> String {
-    uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid().to_string()
 }
 
 /// The name in a bus's ARN, or the name itself.

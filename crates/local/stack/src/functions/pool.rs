@@ -10,13 +10,13 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use uuid::Uuid;
 
 use super::instance::{Instance, InstanceStartError, Launcher};
 use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply};
 use crate::arn;
 use crate::faults::Faults;
 use crate::metrics::{Metrics, Subject};
+use crate::random_id::random_id;
 use crate::stack::Function;
 
 /// Idle instances are ended after this time; Lambda also keeps them for minutes.
@@ -248,8 +248,7 @@ impl Pool {
     }
 
     async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit) -> Invocation {
-        let request_id = Uuid::from_u128(fastrand::u128(..));
-        let request_id = uuid::Builder::from_random_bytes(request_id.into_bytes()).into_uuid().to_string();
+        let request_id = random_id();
         self.invocations.fetch_add(1, Ordering::Relaxed);
         self.note("Invocations", 1.0);
         let outcome = self.run_instance(&request_id, payload).await;

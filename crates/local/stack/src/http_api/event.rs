@@ -132,9 +132,7 @@ fn cookies(headers: &HeaderMap) -> Vec<String> {
 /// Decoded query parameters, repeated names joined by commas.
 fn query_parameters(query: &str) -> BTreeMap<String, String> {
     let mut joined: BTreeMap<String, String> = BTreeMap::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let [name, value] = [name, value].map(|part| decode(&part.replace('+', " ")));
+    for (name, value) in form_urlencoded::parse(query.as_bytes()).into_owned() {
         joined
             .entry(name)
             .and_modify(|before| {

@@ -15,8 +15,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::event::request_id;
+use super::multi_value::{self, Multiple, last};
 use super::routes::{Match, decode};
 use crate::arn;
+use crate::random_id::random_id;
 
 /// The parts of an API that its events contain.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +44,7 @@ pub(super) fn build<T>(
 ) -> Value {
     let now = Timestamp::now();
     let headers = all_headers(&parts.headers, source_ip);
-    let query = all_parameters(parts.uri.query().unwrap_or_default());
+    let query = multi_value::query_parameters(parts.uri.query().unwrap_or_default());
     let (text, is_base64) = encoded_body(body, &parts.headers, api);
     let resource = route.route_key.split_once(' ').map_or(route.route_key, |(_, path)| path);
     let header = |name: &str| headers.get(name).and_then(|values| values.last()).cloned();
@@ -52,10 +54,10 @@ pub(super) fn build<T>(
         "resource": resource,
         "path": decode(path),
         "httpMethod": parts.method.as_str(),
-        "headers": last_of_each(&headers),
+        "headers": last(&headers),
         "multiValueHeaders": headers,
-        "queryStringParameters": none_if_empty(last_of_each(&query)),
-        "multiValueQueryStringParameters": none_if_empty(query),
+        "queryStringParameters": none_if_empty(last(&query)),
+        "multiValueQueryStringParameters": none_if_empty(query.clone()),
         "pathParameters": none_if_empty(route.path_parameters.clone()),
         "stageVariables": none_if_empty(api.stage_variables.clone()),
         "requestContext": {
@@ -81,7 +83,7 @@ pub(super) fn build<T>(
             },
             "path": format!("/{}{}", api.stage.trim_start_matches("$default"), decode(path)),
             "protocol": format!("{:?}", parts.version),
-            "requestId": uuid::Uuid::from_u128(fastrand::u128(..)).to_string(),
+            "requestId": random_id(),
             "requestTime": now.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string(),
             "requestTimeEpoch": now.as_millisecond(),
             "resourceId": "local",
@@ -125,13 +127,9 @@ fn is_media_type(pattern: &str, media_type: &str) -> bool {
     }
 }
 
-/// All values of each header, in API Gateway's order, with the gateway's own headers.
-fn all_headers(headers: &HeaderMap, source_ip: IpAddr) -> BTreeMap<String, Vec<String>> {
-    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, value) in headers {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        all.entry(capitalized(name.as_str())).or_default().push(value);
-    }
+/// All values of each header, with the gateway's own headers.
+fn all_headers(headers: &HeaderMap, source_ip: IpAddr) -> Multiple {
+    let mut all = multi_value::headers(headers);
     // The gateway adds the client to the addresses that a proxy told.
     let before = all.remove("X-Forwarded-For").map(|addresses| format!("{}, ", addresses.join(", ")));
     let addresses = format!("{}{source_ip}", before.unwrap_or_default());
@@ -140,31 +138,7 @@ fn all_headers(headers: &HeaderMap, source_ip: IpAddr) -> BTreeMap<String, Vec<S
     all
 }
 
-/// The usual spelling of a header: `Content-Type`. The server has it in lower case.
-fn capitalized(name: &str) -> String {
-    let part = |part: &str| {
-        let (first, rest) = part.split_at_checked(1).unwrap_or((part, ""));
-        first.to_ascii_uppercase() + rest
-    };
-    name.split('-').map(part).collect::<Vec<_>>().join("-")
-}
-
-/// All decoded values of each query parameter.
-fn all_parameters(query: &str) -> BTreeMap<String, Vec<String>> {
-    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let [name, value] = [name, value].map(|part| decode(&part.replace('+', " ")));
-        all.entry(name).or_default().push(value);
-    }
-    all
-}
-
-fn last_of_each(all: &BTreeMap<String, Vec<String>>) -> BTreeMap<String, String> {
-    all.iter().filter_map(|(name, values)| Some((name.clone(), values.last()?.clone()))).collect()
-}
-
-fn none_if_empty<T>(values: BTreeMap<String, T>) -> Option<BTreeMap<String, T>> {
+fn none_if_empty<K, T>(values: BTreeMap<K, T>) -> Option<BTreeMap<K, T>> {
     (!values.is_empty()).then_some(values)
 }
 

@@ -9,6 +9,7 @@ mod errors;
 pub(crate) mod event;
 mod event_v1;
 pub(crate) mod integration_response;
+pub(crate) mod multi_value;
 pub(crate) mod routes;
 pub(crate) mod throttle;
 

@@ -43,6 +43,12 @@ pub struct Request {
     pub context: BTreeMap<&'static str, Vec<String>>,
 }
 
+/// The access key that signed a request with these headers.
+pub(crate) fn caller(headers: &HeaderMap) -> Option<&str> {
+    let authorization = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    authorization.split_once("Credential=").and_then(|(_, scope)| scope.split('/').next())
+}
+
 /// The roles of a stack's functions.
 #[derive(Debug, Default)]
 pub struct Policies {
@@ -122,10 +128,7 @@ impl Policies {
     /// # Errors
     /// As for [`Policies::allow`].
     pub fn allow_signed(&self, headers: &HeaderMap, request: &Request) -> Result<(), String> {
-        let authorization =
-            headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let caller = authorization.split_once("Credential=").and_then(|(_, scope)| scope.split('/').next());
-        caller.map_or(Ok(()), |caller| self.allow(caller, request))
+        caller(headers).map_or(Ok(()), |caller| self.allow(caller, request))
     }
 
     /// The grants that each function has used, and the calls that were refused.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
-use uuid::Uuid;
 
+use crate::random_id::random_id;
 use crate::stack;
 
 /// Maximum size of a message with its attributes: 1 MiB.
@@ -144,7 +144,7 @@ impl Queue {
         state.sequence += 1;
         let delay = new.delay.filter(|_| !definition.fifo).unwrap_or(definition.delay);
         let message = Message {
-            id: Uuid::from_u128(fastrand::u128(..)).to_string(),
+            id: random_id(),
             body: new.body,
             attributes: new.attributes,
             group: new.group,
@@ -221,7 +221,7 @@ impl Queue {
             if message.visible > now || is_blocked {
                 continue;
             }
-            let receipt = Uuid::from_u128(fastrand::u128(..)).to_string();
+            let receipt = random_id();
             message.visible = now + visibility;
             message.receive_count += 1;
             message.first_received_ms.get_or_insert_with(|| Timestamp::now().as_millisecond());

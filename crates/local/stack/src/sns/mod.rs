@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 pub(crate) use self::attributes::Attribute;
 use crate::event_source_mapping::filter::Filters;
-use crate::eventbridge::random_id;
 use crate::functions::Functions;
 use crate::queue_delivery::{QueueDelivery, QueueMessage};
+use crate::random_id::random_id;
 use crate::stack::{Endpoint, FilterScope, Messaging, Subscription};
 
 /// All topics of a stack.

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE;
 use jiff::Timestamp;
@@ -16,11 +16,8 @@ use serde_json::{Value, json};
 use super::CloseStatus;
 use crate::arn;
 use crate::http_api::event::request_id;
-use crate::http_api::routes::decode;
+use crate::http_api::multi_value::{headers, last, query_parameters};
 use crate::stack::WebSocketApi;
-
-/// Names with their values, in the order of arrival.
-type Multiple = BTreeMap<String, Vec<String>>;
 
 /// The client of a connection.
 #[derive(Debug, Clone)]
@@ -136,43 +133,6 @@ fn context(
         "routeKey": route_key,
         "stage": api.stage,
     })
-}
-
-/// Headers with each word capitalised, as most clients send them; the original capitals are not
-/// known here.
-fn headers(headers: &HeaderMap) -> Multiple {
-    let mut multiple = Multiple::new();
-    for (name, value) in headers {
-        let name = name.as_str().split('-').map(capitalised).collect::<Vec<_>>().join("-");
-        multiple.entry(name).or_default().push(String::from_utf8_lossy(value.as_bytes()).into_owned());
-    }
-    multiple
-}
-
-fn capitalised(word: &str) -> String {
-    if word == "websocket" {
-        return "WebSocket".to_owned();
-    }
-    let mut word = word.to_owned();
-    if let Some(first) = word.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    word
-}
-
-fn query_parameters(query: &str) -> Multiple {
-    let mut multiple = Multiple::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let [name, value] = [name, value].map(|part| decode(&part.replace('+', " ")));
-        multiple.entry(name).or_default().push(value);
-    }
-    multiple
-}
-
-/// The last value of each name.
-fn last(multiple: &Multiple) -> BTreeMap<&str, &str> {
-    multiple.iter().filter_map(|(name, values)| Some((name.as_str(), values.last()?.as_str()))).collect()
 }
 
 /// A connection id in API Gateway's format: 11 bytes in base64, so 16 characters, the last one is
