@@ -1,6 +1,6 @@
 //! A Lambda function for tests: its event tells it what to do.
 //!
-//! It records each event with records as one line of the file `RECORDING`. A record whose new image or
+//! It records each event with records, and each request for a decision, as one line of the file `RECORDING`. A record whose new image or
 //! body has `poison` makes the invocation fail; a record with `stumble` is reported as a failure.
 
 use std::io::Write as _;
@@ -25,6 +25,9 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
     if event.get("Records").is_some() || event.get("detail-type").is_some() {
         return stream(&event);
     }
+    if let Some("TOKEN" | "REQUEST") = event.get("type").and_then(Value::as_str) {
+        return authorize(&event);
+    }
     match event.get("do").or_else(|| event.pointer("/queryStringParameters/do")).and_then(Value::as_str) {
         Some("record") => stream(&event),
         Some("fail") => Err("test_function was told to fail".into()),
@@ -43,6 +46,8 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
             "pid": std::process::id(),
             "timeLeft": context.deadline > 0,
         })),
+        // The event as the body, so that REST APIs show it too.
+        Some("show") => Ok(json!({ "statusCode": 200, "body": event.to_string() })),
         Some("answer") => {
             Ok(json!({ "statusCode": 418, "headers": { "x-test_function": "yes" }, "body": "short and stout" }))
         }
@@ -50,11 +55,30 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
     }
 }
 
+/// Decides as an authorizer: the token `guest` may only read.
+fn authorize(event: &Value) -> Result<Value, Error> {
+    record(event)?;
+    let token = ["/authorizationToken", "/identitySource/0", "/headers/X-Token", "/headers/x-token"];
+    let token = token.iter().find_map(|place| event.pointer(place)?.as_str()).unwrap_or_default();
+    let arn = event.get("methodArn").and_then(Value::as_str).unwrap_or_default();
+    let statement = |effect: &str, resource: &str| json!({ "Effect": effect, "Action": "execute-api:Invoke", "Resource": resource });
+    let statements = match token {
+        "invalid" => return Err("Unauthorized".into()),
+        "broken" => return Ok(json!({ "principalId": "nobody" })),
+        "guest" => json!([statement("Allow", "*"), statement("Deny", "*/POST/*")]),
+        "stranger" => json!([statement("Allow", "arn:aws:execute-api:us-east-1:000000000000:other/*")]),
+        _ => json!([statement("Allow", arn)]),
+    };
+    Ok(json!({
+        "isAuthorized": token != "stranger",
+        "principalId": token,
+        "policyDocument": { "Version": "2012-10-17", "Statement": statements },
+        "context": { "tenant": "blue", "level": 3 },
+    }))
+}
+
 fn stream(event: &Value) -> Result<Value, Error> {
-    if let Ok(path) = std::env::var("RECORDING") {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
-        file.write_all(format!("{event}\n").as_bytes())?;
-    }
+    record(event)?;
     let records = event.get("Records").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let is = |record: &Value, what: &str| {
         let body = record.get("body").and_then(Value::as_str);
@@ -69,6 +93,12 @@ fn stream(event: &Value) -> Result<Value, Error> {
     let counted = state.get("count").and_then(Value::as_u64).unwrap_or_default();
     state.insert("count".to_owned(), json!(counted + records.len() as u64));
     Ok(json!({ "state": state, "batchItemFailures": failures }))
+}
+
+fn record(event: &Value) -> std::io::Result<()> {
+    let Ok(path) = std::env::var("RECORDING") else { return Ok(()) };
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(format!("{event}\n").as_bytes())
 }
 
 /// The id by which a function reports a record as a failure.

@@ -156,11 +156,7 @@ mod tests {
             layers: Vec::new(),
             reserved_concurrency: None,
             role: None,
-            routes: vec![Route {
-                api: "ServerlessHttpApi".to_owned(),
-                route_key: "GET /stats/total".to_owned(),
-                payload: PayloadFormat::V2,
-            }],
+            routes: vec![Route::new("ServerlessHttpApi", "GET /stats/total", PayloadFormat::V2)],
             stream_mappings: Vec::new(),
             queue_mappings: Vec::new(),
             schedules: vec![Schedule {

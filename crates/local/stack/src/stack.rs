@@ -4,6 +4,7 @@
 //! It is independent of YAML, sockets and processes. Durations and sizes are already checked
 //! against the limits of their AWS services.
 
+mod authorizers;
 mod messaging;
 mod queues_and_buckets;
 
@@ -11,6 +12,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use self::authorizers::{
+    Authorizer, AuthorizerEvent, AuthorizerKind, IdentitySource, JwtAuthorizer, LambdaAuthorizer, RouteAuthorizer,
+};
 pub(crate) use self::messaging::{
     Endpoint, EventInvoke, FilterScope, Messaging, Rule, RuleTarget, Subscription, Target,
 };
@@ -131,6 +135,18 @@ pub struct Route {
     pub route_key: String,
     /// The form of the event.
     pub payload: PayloadFormat,
+    /// The authorizer that decides about requests.
+    pub authorizer: RouteAuthorizer,
+    /// `AuthorizationScopes`: a token needs one of them.
+    pub scopes: Vec<String>,
+}
+
+impl Route {
+    /// A route that leaves the authorizer to its API.
+    pub(crate) fn new(api: &str, route_key: &str, payload: PayloadFormat) -> Self {
+        let (api, route_key) = (api.to_owned(), route_key.to_owned());
+        Self { api, route_key, payload, authorizer: RouteAuthorizer::Default, scopes: Vec::new() }
+    }
 }
 
 /// The form of an HTTP event and of its response.
@@ -171,6 +187,27 @@ pub struct HttpApi {
     pub cors: Option<Cors>,
     /// `DefaultRouteSettings` or `MethodSettings`: steady requests per second, and burst.
     pub throttle: Option<Throttle>,
+    /// The authorizers that routes can choose.
+    pub authorizers: Vec<Authorizer>,
+    /// The name of the authorizer of routes that choose none.
+    pub default_authorizer: Option<String>,
+}
+
+impl HttpApi {
+    /// An API on its default stage without settings.
+    pub(crate) fn new(logical_id: &str, kind: ApiKind) -> Self {
+        Self {
+            logical_id: logical_id.to_owned(),
+            kind,
+            stage: "$default".to_owned(),
+            stage_variables: BTreeMap::new(),
+            binary_media_types: Vec::new(),
+            cors: None,
+            throttle: None,
+            authorizers: Vec::new(),
+            default_authorizer: None,
+        }
+    }
 }
 
 /// A WebSocket API on its stage.

@@ -32,13 +32,6 @@ News:
     FilterPolicy: { kind: [hot], level: [{ numeric: [">=", 3] }] }
 "#;
 
-/// Adds resources to the end of the stage's template.
-fn add_resources(stage: &Stage, resources: &str) {
-    let path = stage.path("template.yaml");
-    let template = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, format!("{}\n{resources}", template.trim_end())).unwrap();
-}
-
 async fn put_events(running: &RunningStack, caller: &str, request: &Value) -> Response {
     let url = format!("{}/_local/eventbridge", running.admin.addresses.http);
     let signature = format!("AWS4-HMAC-SHA256 Credential={caller}/20261123/us-east-1/events/aws4_request");
@@ -122,7 +115,7 @@ async fn a_rule_passes_an_event_to_a_second_bus_and_a_topic_but_not_to_a_third_b
       EventPattern: { source: [{ prefix: sh }] }
       Targets: [{ Id: a, Arn: !GetAtt Third.Arn }, { Id: b, Arn: !Ref Topic, InputPath: $.detail }]
 ";
-    add_resources(&stage, resources);
+    stage.add_resources(resources);
     let running = stage.start().await;
     let entry = json!({ "Source": "shop", "DetailType": "Order", "Detail": "{\"n\":1}" });
     put_events(&running, "anybody", &json!({ "Entries": [entry] })).await.error_for_status().unwrap();
@@ -145,7 +138,7 @@ async fn an_event_for_a_queue_reaches_the_function_that_reads_the_queue() {
       EventPattern: { source: [shop] }
       Targets: [{ Id: a, Arn: !GetAtt Failures.Arn, InputPath: $.detail }]
 ";
-    add_resources(&stage, rule);
+    stage.add_resources(rule);
     let running = stage.start().await;
     let entry = json!({ "Source": "shop", "DetailType": "Order", "Detail": "{\"n\":1}" });
     put_events(&running, "anybody", &json!({ "Entries": [entry] })).await.error_for_status().unwrap();
@@ -166,7 +159,7 @@ async fn a_request_above_the_limits_or_without_permission_puts_no_event() {
         - PolicyName: events
           PolicyDocument: { Statement: [{ Effect: Allow, Action: events:PutEvents, Resource: '*orders' }] }
 ";
-    add_resources(&stage, role);
+    stage.add_resources(role);
     let running = stage.start().await;
     let entry = |bus: &str| json!({ "Source": "a", "DetailType": "b", "Detail": "{}", "EventBusName": bus });
     let large =

@@ -4,6 +4,7 @@
 //! The first API of a template is on the stack's own port, each other one on a port of its own.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 
+mod authorizers;
 mod cors;
 mod errors;
 pub(crate) mod event;
@@ -29,9 +30,11 @@ use tower_http::services::ServeDir;
 
 pub(crate) use routes::RouteError;
 
+use crate::arn;
 use crate::functions::{Functions, InvokeError, Pool};
 use crate::metrics::{Metrics, Subject};
-use crate::stack::{ApiKind, HttpApi, PayloadFormat};
+use crate::stack::{ApiKind, HttpApi, PayloadFormat, Route};
+use authorizers::{Authorizer, AuthorizerRequest};
 use routes::{Match, Routes};
 use throttle::Bucket;
 
@@ -64,6 +67,8 @@ struct Api {
 struct Target {
     pool: Arc<Pool>,
     payload: PayloadFormat,
+    authorizer: Option<Arc<Authorizer>>,
+    scopes: Vec<String>,
 }
 
 impl HttpApis {
@@ -74,9 +79,16 @@ impl HttpApis {
     /// [`RouteError`] when a route key is malformed or appears twice.
     pub(crate) fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
         let of = |api: &HttpApi| {
+            let authorizers = authorizers::of_api(api, functions);
+            let target = |pool: &Arc<Pool>, route: &Route| Target {
+                pool: Arc::clone(pool),
+                payload: route.payload,
+                authorizer: authorizers::of_route(api, route, &authorizers),
+                scopes: route.scopes.clone(),
+            };
             let routes = functions.all().iter().flat_map(|pool| {
                 let own = pool.function().routes.iter().filter(|route| route.api == api.logical_id);
-                own.map(|route| (route.route_key.clone(), Target { pool: Arc::clone(pool), payload: route.payload }))
+                own.map(|route| (route.route_key.clone(), target(pool, route)))
             });
             let bucket = api.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
             Ok(Api { definition: api.clone(), routes: Routes::new(routes)?, bucket })
@@ -185,12 +197,29 @@ impl Api {
                 "Request Header Fields Too Large",
             );
         }
+        let Target { pool, payload, authorizer, scopes } = found.target;
+        let grant = match authorizer {
+            None => None,
+            Some(authorizer) => {
+                let arn = self.request_arn(parts, path);
+                let event = |format| self.event(format, found, path, parts, &Bytes::new(), peer);
+                let api = &self.definition;
+                match authorizer.decide(AuthorizerRequest { parts, api, arn: &arn, scopes, event: &event }).await {
+                    Ok(grant) => Some(grant),
+                    Err(refusal) => return refusal.response(kind),
+                }
+            }
+        };
         let Some(body) = read_body(&parts.headers, body).await else { return errors::too_large(kind) };
-        let invocation = found.target.pool.invoke(self.event(found, path, parts, &body, peer).to_string().into());
+        let mut event = self.event(*payload, found, path, parts, &body, peer);
+        if let Some(grant) = grant {
+            grant.add_to(&mut event, *payload, kind);
+        }
+        let invocation = pool.invoke(event.to_string().into());
         match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
             Ok(Ok(invocation)) => match invocation.outcome {
                 Err(_) => errors::function_failed(kind),
-                Ok(body) => match found.target.payload {
+                Ok(body) => match payload {
                     PayloadFormat::V2 => integration_response::read(&body),
                     PayloadFormat::V1 => {
                         integration_response::read_v1(&body).unwrap_or_else(|| errors::function_failed(kind))
@@ -203,8 +232,16 @@ impl Api {
         }
     }
 
+    /// The ARN of a request, as policies of authorizers name it.
+    fn request_arn(&self, parts: &Parts, path: &str) -> String {
+        let HttpApi { logical_id, stage, .. } = &self.definition;
+        let path = path.trim_start_matches('/');
+        format!("{}:{logical_id}/{stage}/{}/{path}", arn::of_region("execute-api"), parts.method)
+    }
+
     fn event(
         &self,
+        format: PayloadFormat,
         found: &Match<'_, Target>,
         path: &str,
         parts: &Parts,
@@ -212,7 +249,7 @@ impl Api {
         peer: SocketAddr,
     ) -> serde_json::Value {
         let HttpApi { logical_id, kind, stage, stage_variables, binary_media_types, .. } = &self.definition;
-        match found.target.payload {
+        match format {
             PayloadFormat::V2 => {
                 let api = (logical_id.as_str(), stage.as_str());
                 let mut event = event::build(parts, body, found, api, peer.ip(), Timestamp::now());

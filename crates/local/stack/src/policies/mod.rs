@@ -18,6 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use axum::http::{HeaderMap, header};
 use engine::{Access, Authorizer};
 
+pub(crate) use self::statement::is_like;
 use self::statement::{Matched, Mismatch};
 pub(crate) use self::suggestion::Suggestion;
 use self::suggestion::{Calls, References};

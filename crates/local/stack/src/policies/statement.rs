@@ -93,7 +93,7 @@ fn is(test: Test, pattern: &str, value: &str) -> bool {
 
 /// Whether the text matches the pattern, in which `*` stands for any text and `?` for one
 /// character.
-fn is_like(pattern: &str, text: &str) -> bool {
+pub(crate) fn is_like(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut read) = (0, 0);
     // The position of the last `*`, and the end of its match: if the rest does not match, the `*`

@@ -18,15 +18,7 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> Option<(HttpApi, Ro
     let cors = config.raw("Cors").and_then(|node| cors_of(&config, node));
     config.finish("a function URL", &[]);
     // The id that SAM gives the URL.
-    let api = HttpApi {
-        logical_id: format!("{id}Url"),
-        kind: ApiKind::FunctionUrl,
-        stage: "$default".to_owned(),
-        stage_variables: std::collections::BTreeMap::new(),
-        binary_media_types: Vec::new(),
-        cors,
-        throttle: None,
-    };
-    let route = Route { api: api.logical_id.clone(), route_key: "$default".to_owned(), payload: PayloadFormat::V2 };
+    let api = HttpApi { cors, ..HttpApi::new(&format!("{id}Url"), ApiKind::FunctionUrl) };
+    let route = Route::new(&api.logical_id, "$default", PayloadFormat::V2);
     Some((api, route))
 }

@@ -6,7 +6,7 @@ use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources::IMPLICIT_HTTP_API;
 use super::yaml::{Node, NodeKind};
-use super::{rest_api, routes};
+use super::{authorizers, rest_api};
 use crate::stack::{ApiKind, Cors, HttpApi, Stack, Throttle};
 
 /// The longest time a browser may cache a CORS response, seconds: API Gateway's limit.
@@ -32,10 +32,7 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
     let cors = properties.raw("CorsConfiguration").and_then(|node| cors_of(properties, node));
     let throttle = properties.map("DefaultRouteSettings").and_then(|settings| throttle(&settings));
     let stage = properties.text("StageName").unwrap_or_else(|| "$default".to_owned());
-    if let Some(auth) = properties.map("Auth") {
-        routes::authorizer(&auth, "DefaultAuthorizer");
-        auth.finish("an API's Auth", &["Authorizers", "EnableIamAuthorizer"]);
-    }
+    let (authorizers, default_authorizer) = authorizers::of_api(properties, ApiKind::Http);
     let stage_variables = rest_api::stage_variables(properties, "StageVariables");
     for name in ["DefinitionBody", "DefinitionUri"] {
         if let Some(node) = properties.raw(name) {
@@ -45,13 +42,13 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
     }
     properties.finish("an HTTP API", &CLOUD_ONLY);
     HttpApi {
-        logical_id: id.to_owned(),
-        kind: ApiKind::Http,
         stage,
         stage_variables,
-        binary_media_types: Vec::new(),
         cors,
         throttle,
+        authorizers,
+        default_authorizer,
+        ..HttpApi::new(id, ApiKind::Http)
     }
 }
 

@@ -6,11 +6,13 @@
 //! other unsupported part is on the list of ignored parts. Properties that are known to matter only
 //! on AWS are on explicit lists; they are checked for errors too.
 
+mod authorizers;
 mod buckets;
 mod event_invoke;
 mod event_rules;
 mod function;
 mod function_url;
+mod gateway_v2;
 mod globals;
 mod http_api;
 mod intrinsics;
@@ -30,7 +32,6 @@ mod stream_mappings;
 mod table;
 mod targets;
 mod topics;
-mod websocket_api;
 mod yaml;
 
 #[cfg(test)]
@@ -134,7 +135,7 @@ fn transforms(section: &Node, resolver: &Resolver<'_>) {
 
 fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     let mut stack = Stack::default();
-    let (mut sockets, mut policies) = (websocket_api::WebSocketParts::default(), policies::PolicyParts::default());
+    let (mut gateway, mut policies) = (gateway_v2::GatewayParts::default(), policies::PolicyParts::default());
     for (id, resource) in resolver.resources {
         let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
         if !matches!(resource.kind, NodeKind::Map(_)) || kind.is_empty() {
@@ -145,7 +146,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             continue;
         }
         match resources::support(kind) {
-            ResourceSupport::Local => local((&mut stack, &mut sockets, &mut policies), id, kind, resource, resolver),
+            ResourceSupport::Local => local((&mut stack, &mut gateway, &mut policies), id, kind, resource, resolver),
             ResourceSupport::Cloud => resolver.scan(resource),
             ResourceSupport::Unknown => {
                 resolver.scan(resource);
@@ -160,12 +161,13 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     queues::add_foreign(&mut stack, resolver);
     http_api::implicit(root, resolver, &mut stack);
     rest_api::implicit(root, resolver, &mut stack);
+    gateway.assemble(resolver, &mut stack);
     // The first is on the stack's own port: an API before a function URL.
     stack.http_apis.sort_by_key(|api| api.kind);
-    stack.web_socket_api = sockets.assemble(resolver, &stack.functions);
     stack.roles = policies.assemble(resolver);
     event_rules::schedule_functions(&mut stack);
     routes::check_duplicates(resolver, &stack);
+    authorizers::check(resolver, &stack);
     stack
 }
 
@@ -182,7 +184,7 @@ fn is_made(resource: &Node, resolver: &Resolver<'_>) -> bool {
 }
 
 fn local(
-    (stack, sockets, policies): (&mut Stack, &mut websocket_api::WebSocketParts, &mut policies::PolicyParts),
+    (stack, gateway, policies): (&mut Stack, &mut gateway_v2::GatewayParts, &mut policies::PolicyParts),
     id: &str,
     kind: &str,
     resource: &Node,
@@ -220,6 +222,6 @@ fn local(
         resources::EVENT_RULE => stack.messaging.rules.extend(event_rules::rule(id, resource, &properties)),
         resources::TOPIC => topics::topic(id, resource, &properties, &mut stack.messaging),
         resources::SUBSCRIPTION => stack.messaging.subscriptions.extend(topics::subscription(&properties)),
-        _ => sockets.add(id, kind, &properties),
+        _ => gateway.add(id, kind, &properties),
     }
 }

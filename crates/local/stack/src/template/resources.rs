@@ -22,11 +22,12 @@ pub(super) const EVENT_BUS: &str = "AWS::Events::EventBus";
 pub(super) const EVENT_RULE: &str = "AWS::Events::Rule";
 pub(super) const TOPIC: &str = "AWS::SNS::Topic";
 pub(super) const SUBSCRIPTION: &str = "AWS::SNS::Subscription";
-pub(super) const SOCKET_API: &str = "AWS::ApiGatewayV2::Api";
-pub(super) const SOCKET_INTEGRATION: &str = "AWS::ApiGatewayV2::Integration";
-pub(super) const SOCKET_RESPONSE: &str = "AWS::ApiGatewayV2::RouteResponse";
-pub(super) const SOCKET_ROUTE: &str = "AWS::ApiGatewayV2::Route";
-pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
+pub(super) const GATEWAY_API: &str = "AWS::ApiGatewayV2::Api";
+pub(super) const GATEWAY_AUTHORIZER: &str = "AWS::ApiGatewayV2::Authorizer";
+pub(super) const GATEWAY_INTEGRATION: &str = "AWS::ApiGatewayV2::Integration";
+pub(super) const GATEWAY_RESPONSE: &str = "AWS::ApiGatewayV2::RouteResponse";
+pub(super) const GATEWAY_ROUTE: &str = "AWS::ApiGatewayV2::Route";
+pub(super) const GATEWAY_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 
 /// The HTTP API that SAM generates for functions whose HTTP events name none.
 pub(super) const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
@@ -101,7 +102,9 @@ pub(super) fn support(kind: &str) -> ResourceSupport {
         TABLE | SIMPLE_TABLE | FUNCTION | HTTP_API | REST_API | SECRET | QUEUE | ROLE | MANAGED_POLICY | POLICY => {
             ResourceSupport::Local
         }
-        SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => ResourceSupport::Local,
+        GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_RESPONSE | GATEWAY_ROUTE | GATEWAY_STAGE => {
+            ResourceSupport::Local
+        }
         BUCKET | EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
@@ -224,8 +227,10 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
         }
         TOPIC => Some(format!("{}:{}", arn::of_region("sns"), name(resolver, id, kind, resource)?)),
         SUBSCRIPTION => Some(format!("{}:{}-{id}", arn::of_region("sns"), super::STACK_NAME)),
-        HTTP_API | REST_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
-        SOCKET_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
+        HTTP_API | REST_API | GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_ROUTE => {
+            Some(id.to_owned())
+        }
+        GATEWAY_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
         POLICY => Some(format!("{}-{id}", super::STACK_NAME)),
@@ -263,10 +268,15 @@ pub(super) fn attribute(
             Some(format!("{}:rule/{bus}{}", arn::of_region("events"), name()?))
         }
         (TOPIC, "TopicArn") | (SUBSCRIPTION, "Arn") => reference(resolver, id, kind, resource),
-        (SOCKET_API | HTTP_API, "ApiId") => Some(id.to_owned()),
+        (GATEWAY_API | HTTP_API, "ApiId") => Some(id.to_owned()),
         (REST_API, "RootResourceId") => Some("root".to_owned()),
         (HTTP_API, "ApiEndpoint") => Some(format!("https://{}", arn::api_domain(id))),
-        (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::api_domain(id))),
+        (GATEWAY_API, "ApiEndpoint") => {
+            let protocol = resource.get("Properties").and_then(|own| own.get("ProtocolType")).and_then(Node::as_text);
+            let scheme = if protocol == Some("HTTP") { "https" } else { "wss" };
+            Some(format!("{scheme}://{}", arn::api_domain(id)))
+        }
+        (GATEWAY_AUTHORIZER, "AuthorizerId") => Some(id.to_owned()),
         (QUEUE, "QueueUrl") => reference(resolver, id, kind, resource),
         // Secrets Manager appends six random characters; here they are always the same.
         (SECRET, "Id") => Some(format!("arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:{}-local1", name()?)),

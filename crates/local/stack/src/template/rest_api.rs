@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::authorizers;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources::{IMPLICIT_REST_API, IMPLICIT_STAGE};
@@ -44,20 +45,21 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
     }
     let cors = properties.raw("Cors").and_then(|node| cors(properties, node));
     let throttle = properties.list("MethodSettings").iter().find_map(|settings| throttle(properties, settings));
-    authorization(properties);
+    let (authorizers, default_authorizer) = authorizers::of_api(properties, ApiKind::Rest);
     let stage = properties.text("StageName").unwrap_or_else(|| IMPLICIT_STAGE.to_owned());
     // An image may be sent as `image~1png`, as in a JSON pointer.
     let media_types = properties.texts("BinaryMediaTypes").iter().map(|kind| kind.replace("~1", "/")).collect();
     let stage_variables = stage_variables(properties, "Variables");
     properties.finish("a REST API", &CLOUD_ONLY);
     HttpApi {
-        logical_id: id.to_owned(),
-        kind: ApiKind::Rest,
         stage,
         stage_variables,
         binary_media_types: media_types,
         cors,
         throttle,
+        authorizers,
+        default_authorizer,
+        ..HttpApi::new(id, ApiKind::Rest)
     }
 }
 
@@ -117,15 +119,4 @@ pub(super) fn stage_variables(properties: &Properties<'_>, name: &str) -> BTreeM
     let Some(variables) = properties.map(name) else { return BTreeMap::new() };
     let entries = variables.node.entries().iter();
     entries.filter_map(|(name, value)| Some((name.clone(), properties.resolver.text(value)?))).collect()
-}
-
-/// Checks `Auth`: requests must reach the functions as on AWS, but with any credentials.
-fn authorization(properties: &Properties<'_>) {
-    let Some(auth) = properties.map("Auth") else { return };
-    if let Some(key) = auth.raw("ApiKeyRequired") {
-        properties.resolver.problems.ignored(key, "API keys are not checked on this machine");
-    }
-    super::routes::authorizer(&auth, "DefaultAuthorizer");
-    let usage = ["AddDefaultAuthorizerToCorsPreflight", "InvokeRole", "ResourcePolicy", "UsagePlan", "Authorizers"];
-    auth.finish("an API's Auth", &usage);
 }

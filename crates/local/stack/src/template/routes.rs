@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::authorizers;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources;
@@ -13,6 +14,9 @@ const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OP
 
 /// The route for requests that match no other route.
 const DEFAULT_ROUTE: &str = "$default";
+
+/// The warning for a request that AWS would check.
+pub(super) const IAM_IGNORED: &str = "AWS_IAM is not enforced on this machine: anyone may call this";
 
 /// Reads the route of an `HttpApi` event.
 pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
@@ -27,9 +31,9 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
         }
     };
     let route_key = route_key(event);
-    authorization(event);
+    let (authorizer, scopes) = authorizers::of_event(event);
     event.finish("an HttpApi event", &["RouteSettings", "TimeoutInMillis"]);
-    Some(Route { api: api?, route_key: route_key?, payload })
+    Some(Route { api: api?, route_key: route_key?, payload, authorizer, scopes })
 }
 
 /// Reads the route of an `Api` event.
@@ -39,9 +43,9 @@ pub(super) fn read_rest(event: &Properties<'_>) -> Option<Route> {
         (Some(_), Some(_)) => route_key(event),
         _ => event.wrong(&event.node, "an Api event needs both Method and Path"),
     };
-    authorization(event);
+    let (authorizer, scopes) = authorizers::of_event(event);
     event.finish("an Api event", &["RequestModel", "RequestParameters", "ResponseTransferMode", "TimeoutInMillis"]);
-    Some(Route { api: api?, route_key: route_key?, payload: PayloadFormat::V1 })
+    Some(Route { api: api?, route_key: route_key?, payload: PayloadFormat::V1, authorizer, scopes })
 }
 
 fn route_key(event: &Properties<'_>) -> Option<String> {
@@ -52,43 +56,17 @@ fn route_key(event: &Properties<'_>) -> Option<String> {
         (Some(method), Some(path)) => {
             let method = method.to_ascii_uppercase();
             let method = if method == "*" { "ANY" } else { &method };
-            if !METHODS.contains(&method) {
-                return event.wrong(&event.node, format!("{method} is not a method of a route"));
+            let key = format!("{method} {path}");
+            if let Err(message) = check_key(&key) {
+                return event.wrong(&event.node, message);
             }
-            if let Err(message) = check_path(&path) {
-                return event.wrong(&event.node, format!("{path:?} is not a route's path: {message}"));
-            }
-            format!("{method} {path}")
+            key
         }
         _ => {
             return event.wrong(&event.node, "set both Method and Path, or neither for the $default route");
         }
     };
     Some(route_key)
-}
-
-/// Checks `Auth` of an event: requests must reach the function as on AWS, but with any credentials.
-fn authorization(event: &Properties<'_>) {
-    let Some(auth) = event.map("Auth") else { return };
-    authorizer(&auth, "Authorizer");
-    if let Some(key) = auth.raw("ApiKeyRequired") {
-        event.resolver.problems.ignored(key, "API keys are not checked on this machine");
-    }
-    auth.finish("an event's Auth", &["AuthorizationScopes", "InvokeRole", "OverrideApiAuth", "ResourcePolicy"]);
-}
-
-/// Checks the authorizer that `name` selects.
-pub(super) fn authorizer(auth: &Properties<'_>, name: &str) {
-    match auth.text(name).as_deref() {
-        None | Some("NONE") => {}
-        Some("AWS_IAM") => {
-            auth.resolver.problems.ignored(&auth.node, "AWS_IAM is not enforced on this machine: anyone may call this");
-        }
-        Some(other) => auth.resolver.problems.at(
-            &auth.node,
-            format!("the authorizer {other} is not supported on this machine: only NONE and AWS_IAM are"),
-        ),
-    }
 }
 
 /// Records routes that two events of one API share.
@@ -116,6 +94,20 @@ fn api_of(event: &Properties<'_>, property: &str, kind: &str, implicit: &str) ->
         return Some(id);
     }
     event.wrong(node, format!("{id} is not an {kind} of this template"))
+}
+
+/// Checks a key such as `GET /things/{id}`.
+pub(super) fn check_key(key: &str) -> Result<(), String> {
+    if key == DEFAULT_ROUTE {
+        return Ok(());
+    }
+    let Some((method, path)) = key.split_once(' ') else {
+        return Err(format!("{key:?} is not a route key: expected `GET /path` or `$default`"));
+    };
+    if !METHODS.contains(&method) {
+        return Err(format!("{method} is not a method of a route"));
+    }
+    check_path(path).map_err(|message| format!("{path:?} is not a route's path: {message}"))
 }
 
 fn check_path(path: &str) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! Tests of small templates, valid and invalid.
 #![allow(clippy::unwrap_used)]
 
+mod gateway_v2;
 mod messaging;
 mod policies;
 mod websocket_api;
@@ -144,14 +145,7 @@ Resources:
     assert_eq!(function.timeout, Duration::from_secs(10));
     let variables: Vec<(&str, &str)> = function.environment.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
     assert_eq!(variables, [("A", "shared"), ("B", "own"), ("C", "7")]);
-    assert_eq!(
-        function.routes,
-        [Route {
-            api: super::resources::IMPLICIT_HTTP_API.to_owned(),
-            route_key: "$default".to_owned(),
-            payload: PayloadFormat::V2
-        }]
-    );
+    assert_eq!(function.routes, [Route::new(super::resources::IMPLICIT_HTTP_API, "$default", PayloadFormat::V2)]);
     let api = &stack.http_apis[0];
     assert_eq!(api.logical_id, super::resources::IMPLICIT_HTTP_API);
     assert_eq!(api.throttle, Some(Throttle { rate_per_s: 2000.0, burst: 4000 }));
@@ -318,7 +312,7 @@ fn bad_routes_are_rejected() {
         ("{ Method: GET, Path: '/x{a}' }", "a whole segment"),
         ("{ Method: FETCH, Path: /x }", "not a method"),
         ("{ Path: /x }", "set both Method and Path"),
-        ("{ Method: GET, Path: /x, Auth: { Authorizer: Own } }", "the authorizer Own is not supported"),
+        ("{ Method: GET, Path: /x, Auth: { Authorizer: Own } }", "there is no authorizer Own"),
     ] {
         let yaml = format!("Resources:\n{}", function(&format!("{{ E: {{ Type: HttpApi, Properties: {event} }} }}")));
         let (line, message) = problem(&yaml);

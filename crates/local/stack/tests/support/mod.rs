@@ -43,6 +43,13 @@ impl Stage {
         Self::new("", &format!("{event}{}", indent(settings, 4)))
     }
 
+    /// Adds resources to the end of the template.
+    pub(crate) fn add_resources(&self, resources: &str) {
+        let path = self.path("template.yaml");
+        let template = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{}\n{resources}", template.trim_end())).unwrap();
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

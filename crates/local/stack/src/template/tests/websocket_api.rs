@@ -76,7 +76,7 @@ fn a_route_without_a_response_does_not_respond() {
 fn unsupported_parts_of_a_websocket_api_are_rejected_with_their_position() {
     let valid = sockets("", "", "", "");
     for (right, wrong, line, expected) in [
-        ("ProtocolType: WEBSOCKET", "ProtocolType: HTTP", 11, "an HTTP API is an AWS::Serverless::HttpApi"),
+        ("ProtocolType: WEBSOCKET", "ProtocolType: MQTT", 11, "ProtocolType must be HTTP or WEBSOCKET, not MQTT"),
         ("$request.body.action", "$request.header.action", 11, "is not of the form $request.body.action"),
         ("StageName: live", "StageName: a/b", 14, "is not a stage name"),
         (
