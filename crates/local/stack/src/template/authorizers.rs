@@ -39,7 +39,6 @@ pub(super) fn of_api(api: &Properties<'_>, kind: ApiKind) -> (Vec<Authorizer>, O
             authorizer.finish("an authorizer", &["EnableFunctionDefaultPermissions", "FunctionInvokeRole"]);
             all.extend(kind.map(|kind| Authorizer { name: name.clone(), kind }));
         }
-        authorizers.finish("authorizers", &[]);
     }
     let others = ["AddDefaultAuthorizerToCorsPreflight", "InvokeRole", "ResourcePolicy", "UsagePlan"];
     auth.finish("an API's Auth", &[&others[..], &["EnableIamAuthorizer"]].concat());
