@@ -18,12 +18,15 @@ pub(crate) fn of_region(service: &str) -> String {
     format!("arn:aws:{service}:{REGION}:{ACCOUNT}")
 }
 
-/// Converts a DynamoDB ARN to this account and region, as roles name it. Another engine puts its
+/// Converts the ARN of a stream to this account and region, as roles name it. Another engine puts its
 /// own region and account into ARNs.
 #[must_use]
 pub(crate) fn of_here(arn: &str) -> String {
-    let resource = arn.splitn(6, ':').nth(5).unwrap_or(arn);
-    format!("{}:{resource}", of_region("dynamodb"))
+    let mut parts = arn.splitn(6, ':').skip(2);
+    match (parts.next(), parts.nth(2)) {
+        (Some(service), Some(resource)) => format!("{}:{resource}", of_region(service)),
+        _ => arn.to_owned(),
+    }
 }
 
 /// A function's ARN.

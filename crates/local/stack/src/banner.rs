@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use crate::eventbridge;
+use crate::kinesis::stream_name;
 use crate::mail;
 use crate::secrets::TokenSource;
-use crate::stack::{ApiKind, Endpoint, Function, RuleTarget, Stack, Target};
+use crate::stack::{ApiKind, Endpoint, Function, RuleTarget, Stack, StreamRef, Target};
 use crate::startup::RunningStack;
 use crate::template::{Template, TemplateProblem};
 
@@ -89,10 +90,15 @@ fn functions(stack: &Stack) -> Vec<String> {
         let sockets = sockets.filter(|route| route.function == function.logical_id);
         lines.extend(sockets.map(|route| format!("  WebSocket {}", route.route_key)));
         for mapping in &function.stream_mappings {
-            let table = stack.tables.iter().find(|table| table.logical_id == mapping.table);
-            let table = table.map_or(mapping.table.as_str(), |table| table.name.as_str());
+            let stream = match &mapping.stream {
+                StreamRef::Table(id) => {
+                    let table = stack.tables.iter().find(|table| table.logical_id == *id);
+                    format!("stream of {}", table.map_or(id.as_str(), |table| table.name.as_str()))
+                }
+                StreamRef::Kinesis(arn) => format!("Kinesis stream {}", stream_name(arn)),
+            };
             lines.push(format!(
-                "  stream of {table}, up to {} records per batch{}",
+                "  {stream}, up to {} records per batch{}",
                 mapping.batch_size,
                 suffix(mapping.enabled)
             ));

@@ -22,6 +22,7 @@ pub mod functions;
 mod guard;
 mod http_api;
 mod invoke_api;
+mod kinesis;
 mod listen;
 pub mod mail;
 mod messaging;

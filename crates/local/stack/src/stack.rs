@@ -19,7 +19,7 @@ pub(crate) use self::messaging::{
     Endpoint, EventInvoke, FilterScope, Messaging, Rule, RuleTarget, Subscription, Target,
 };
 pub(crate) use self::queues_and_buckets::BucketNotification;
-pub use self::queues_and_buckets::{Bucket, Queue, QueueMapping, Redrive};
+pub use self::queues_and_buckets::{Bucket, KinesisStream, Queue, QueueMapping, Redrive};
 
 /// All parts of a template that this machine runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Stack {
     pub secrets: Vec<Secret>,
     /// `AWS::SQS::Queue`.
     pub queues: Vec<Queue>,
+    /// `AWS::Kinesis::Stream`.
+    pub kinesis_streams: Vec<KinesisStream>,
     /// `AWS::S3::Bucket`.
     pub buckets: Vec<Bucket>,
     /// `AWS::IAM::Role`.
@@ -104,7 +106,7 @@ pub struct Function {
     pub role: Option<String>,
     /// `HttpApi` and `Api` events, and the function URL.
     pub routes: Vec<Route>,
-    /// `DynamoDB` events.
+    /// `DynamoDB` and `Kinesis` events.
     pub stream_mappings: Vec<StreamMapping>,
     /// `SQS` events.
     pub queue_mappings: Vec<QueueMapping>,
@@ -269,13 +271,13 @@ pub struct Throttle {
     pub burst: u32,
 }
 
-/// A Lambda event source mapping on a DynamoDB stream.
+/// A Lambda event source mapping on a DynamoDB or Kinesis stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamMapping {
     /// The event's key under `Events`; with the function's logical id it forms the mapping's name.
     pub event_id: String,
-    /// Logical id of the table whose stream is read.
-    pub table: String,
+    /// The stream that is read.
+    pub stream: StreamRef,
     /// `StartingPosition`.
     pub starting_position: StartingPosition,
     /// `BatchSize`, 1 to 10,000.
@@ -303,6 +305,15 @@ pub struct StreamMapping {
     pub enabled: bool,
 }
 
+/// The stream of a mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StreamRef {
+    /// The stream of the table with this logical id.
+    Table(String),
+    /// The Kinesis stream with this ARN.
+    Kinesis(String),
+}
+
 /// The position of a mapping without a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartingPosition {
@@ -310,6 +321,8 @@ pub enum StartingPosition {
     TrimHorizon,
     /// Only later records.
     Latest,
+    /// Records since this time, milliseconds since the epoch.
+    AtTimestamp(i64),
 }
 
 /// A schedule that invokes a function.

@@ -12,6 +12,7 @@ use crate::build::BuildError;
 use crate::event_source_mapping::MappingError;
 use crate::functions::FunctionStartError;
 use crate::http_api::RouteError;
+use crate::kinesis::KinesisError;
 use crate::schedules::ExpressionError;
 use crate::secrets::SecretsError;
 use crate::tables::TableError;
@@ -115,6 +116,9 @@ pub enum StartError {
     /// The buckets cannot be served.
     #[error(transparent)]
     Buckets(#[from] BucketsError),
+    /// A Kinesis stream cannot be created.
+    #[error(transparent)]
+    Kinesis(#[from] KinesisError),
     /// A mapping on a queue does not start.
     #[error("{mapping}: {reason}")]
     QueueMapping {

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use engine::{Engine, EngineError, Storage};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,10 +19,12 @@ use crate::buckets::{Buckets, BucketsError};
 use crate::build;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
-use crate::event_source_mapping::{Mapping, MappingSource};
+use crate::event_source_mapping::source::StreamSource;
+use crate::event_source_mapping::{DynamoDbSource, Mapping, MappingSource};
 use crate::faults::Faults;
 use crate::functions::{Endpoints, Functions, binary_in};
 use crate::http_api::HttpApis;
+use crate::kinesis::{self, Kinesis, KinesisSource};
 use crate::listen;
 use crate::messaging;
 use crate::metrics::Metrics;
@@ -31,7 +34,7 @@ use crate::queues::{QueueMappings, Queues};
 use crate::routing;
 use crate::schedules::Schedules;
 use crate::secrets::Secrets;
-use crate::stack::{Function, Stack, StreamMapping};
+use crate::stack::{Function, Stack, StreamMapping, StreamRef};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
@@ -99,6 +102,8 @@ impl RunningStack {
         let buckets = Buckets::open(&stack.buckets, data).await?;
         endpoints.s3 = buckets.as_ref().map(Buckets::url).transpose().map_err(BucketsError::Io)?;
         let s3 = endpoints.s3.clone();
+        let kinesis = Kinesis::start(&stack.kinesis_streams).await?;
+        endpoints.kinesis = kinesis.as_ref().map(|_| format!("{http}{}", kinesis::PATH));
         endpoints.outbound_allow = non_empty(options.outbound_allow.as_deref()).map(str::to_owned);
         // With the stage in the path, as on AWS.
         endpoints.connections = stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage));
@@ -143,7 +148,9 @@ impl RunningStack {
         });
         let shared: routing::Shared = Arc::new((Arc::clone(&admin), http_apis));
         let (buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
-        let router = routing::router(&shared, Arc::clone(&secrets), messaging);
+        let streams = kinesis.as_ref().map(|kinesis| kinesis::router(Arc::clone(kinesis), Arc::clone(&policies)));
+        let own = messaging.merge(streams.unwrap_or_default());
+        let router = routing::router(&shared, Arc::clone(&secrets), own);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
             let server = listen::serve(listener, router.clone(), stop_servers.clone());
@@ -166,10 +173,10 @@ impl RunningStack {
         }
         servers.close();
 
-        let mut streams = BTreeMap::new();
+        let mut table_streams = BTreeMap::new();
         for table in &stack.tables {
             if let Some(stream_arn) = tables::ensure(&client, table).await? {
-                streams.insert(table.logical_id.clone(), stream_arn);
+                table_streams.insert(table.logical_id.clone(), stream_arn);
             }
         }
         if options.no_build {
@@ -178,7 +185,8 @@ impl RunningStack {
             functions.try_warm().await;
         }
         let watch = start_watch(options, folder, &stack, &functions).await;
-        let mappings = start_mappings(&stack, &admin, &streams, &identity, engine.as_ref(), data)?;
+        let streams = Streams { of_tables: table_streams, kinesis, identity, engine: engine.as_ref() };
+        let mappings = start_mappings(&stack, &admin, &streams, data)?;
         let queue_mappings = QueueMappings::start(&functions, &admin.queues, &policies)
             .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
         let schedules = Schedules::start(&functions)?;
@@ -360,35 +368,65 @@ async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
     }
 }
 
+/// The streams that mappings read.
+struct Streams<'a> {
+    /// Their ARNs by the tables' logical ids.
+    of_tables: BTreeMap<String, String>,
+    kinesis: Option<Arc<Kinesis>>,
+    identity: Identity,
+    engine: Option<&'a Engine>,
+}
+
+/// A stream, its ARN, and a signal of new records.
+type Stream = (Arc<dyn StreamSource>, String, Option<watch::Receiver<()>>);
+
+impl Streams<'_> {
+    /// The stream of a mapping, read with the role of its function.
+    fn get(&self, function: &Function, mapping: &StreamMapping, stack: &Stack, dynamodb: &str) -> Option<Stream> {
+        match &mapping.stream {
+            StreamRef::Table(id) => {
+                let stream_arn = self.of_tables.get(id)?.clone();
+                let client = dynamodb::streams_client(dynamodb, &self.identity.of_function(&function.name));
+                let table = stack.tables.iter().find(|table| table.logical_id == *id);
+                let writes = self.engine.zip(table).map(|(engine, table)| engine.subscribe_to_writes(&table.name));
+                Some((Arc::new(DynamoDbSource { client, stream_arn: stream_arn.clone() }), stream_arn, writes))
+            }
+            StreamRef::Kinesis(arn) => {
+                let kinesis = Arc::clone(self.kinesis.as_ref()?);
+                let name = kinesis::stream_name(arn);
+                let stream_arn = stack.kinesis_streams.iter().find(|stream| stream.name == name)?.arn.clone();
+                let writes = kinesis.writes(name);
+                let role = function.role.clone();
+                Some((Arc::new(KinesisSource { kinesis, stream_arn: stream_arn.clone(), role }), stream_arn, writes))
+            }
+        }
+    }
+}
+
 fn start_mappings(
     stack: &Stack,
     admin: &AdminState,
-    streams: &BTreeMap<String, String>,
-    identity: &Identity,
-    engine: Option<&Engine>,
+    streams: &Streams<'_>,
     data: Option<&Path>,
 ) -> Result<Vec<Mapping>, StartError> {
     let queue = |id: &String| stack.queues.iter().find(|queue| queue.logical_id == *id);
     let mut mappings = Vec::new();
     for pool in admin.functions.all() {
-        // A mapping reads with the role of its function.
-        let identity = identity.of_function(&pool.function().name);
         for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
-            let StreamMapping { table, event_id, .. } = mapping;
-            let name = || format!("mapping {event_id} of {}", pool.function().short_name());
-            let Some(stream_arn) = streams.get(table).cloned() else {
-                return Err(StartError::NoStream { mapping: name(), table: table.clone() });
+            let name = || format!("mapping {} of {}", mapping.event_id, pool.function().short_name());
+            let found = streams.get(pool.function(), mapping, stack, &admin.addresses.dynamodb);
+            let Some((stream, stream_arn, writes)) = found else {
+                let (StreamRef::Table(stream) | StreamRef::Kinesis(stream)) = mapping.stream.clone();
+                return Err(StartError::NoStream { mapping: name(), table: stream });
             };
-            let named = stack.tables.iter().find(|named| named.logical_id == *table);
-            let failure_queue = mapping.on_failure_queue.as_ref().and_then(queue);
             let source = MappingSource {
-                client: dynamodb::streams_client(&admin.addresses.dynamodb, &identity),
+                stream,
                 stream_arn,
-                failure_queue,
+                failure_queue: mapping.on_failure_queue.as_ref().and_then(queue),
                 queues: Arc::clone(&admin.queues),
                 policies: &admin.policies,
                 data,
-                writes: engine.zip(named).map(|(engine, table)| engine.subscribe_to_writes(&table.name)),
+                writes,
             };
             let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
             mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);

@@ -17,7 +17,7 @@ use reqwest::Client;
 use serde_json::json;
 use tidemark_local::cli::Options;
 use tidemark_local::dynamodb::{Identity, client};
-use tidemark_local::stack::{Stack, Table};
+use tidemark_local::stack::{Stack, StreamRef, Table};
 use tidemark_local::startup::RunningStack;
 use tidemark_local::template;
 
@@ -92,8 +92,17 @@ async fn trigger(running: &RunningStack, yaml: &str, folder: &Path) -> Result<()
         return if text == "stub" { Ok(()) } else { Err(format!("answered {status} {text}")) };
     }
     if let Some(mapping) = functions.iter().flat_map(|function| &function.stream_mappings).next() {
-        let table = stack.tables.iter().find(|table| table.logical_id == mapping.table).ok_or("no table")?;
-        put(&addresses.dynamodb, table).await;
+        match &mapping.stream {
+            StreamRef::Table(id) => {
+                let table = stack.tables.iter().find(|table| table.logical_id == *id).ok_or("no table")?;
+                put(&addresses.dynamodb, table).await;
+            }
+            StreamRef::Kinesis(arn) => {
+                let record = json!({ "StreamARN": arn, "PartitionKey": "a", "Data": "e30=" });
+                let url = format!("{}/_local/kinesis", addresses.http);
+                call(&url, "Kinesis_20131202.PutRecord", &record.to_string()).await;
+            }
+        }
     } else if let Some(mapping) = functions.iter().flat_map(|function| &function.queue_mappings).next() {
         let body = json!({ "QueueUrl": mapping.queue, "MessageBody": "{}" });
         call(&format!("{}/_local/sqs", addresses.http), "AmazonSQS.SendMessage", &body.to_string()).await;
@@ -131,5 +140,9 @@ async fn put(dynamodb: &str, table: &Table) {
 
 async fn call(url: &str, target: &str, body: &str) {
     let request = Client::new().post(url).header("X-Amz-Target", target).body(body.to_owned());
+    let request = request.header("content-type", "application/x-amz-json-1.1").header("x-amz-date", "20261124T000000Z");
+    let signature =
+        "AWS4-HMAC-SHA256 Credential=local/20261124/us-east-1/any/aws4_request, SignedHeaders=host, Signature=0";
+    let request = request.header("authorization", signature);
     assert!(request.send().await.unwrap().status().is_success(), "{target}");
 }

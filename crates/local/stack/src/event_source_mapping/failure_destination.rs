@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::record::StreamRecord;
 use super::retry::DiscardCondition;
+use super::source::StreamKind;
 use crate::private_files;
 use crate::queues::Queues;
 
@@ -34,6 +35,8 @@ pub(super) struct FailureDestination {
 pub(super) struct DiscardedBatch<'a> {
     /// The function's ARN.
     pub function_arn: &'a str,
+    /// The stream's service.
+    pub stream_kind: StreamKind,
     /// The stream's ARN.
     pub stream_arn: &'a str,
     /// The shard.
@@ -102,7 +105,8 @@ impl FailureDestination {
 }
 
 fn message(discarded_batch: &DiscardedBatch<'_>, now: Timestamp) -> Value {
-    let DiscardedBatch { function_arn, stream_arn, shard_id, condition, invoke_count, records } = discarded_batch;
+    let DiscardedBatch { function_arn, stream_kind, stream_arn, shard_id, condition, invoke_count, records } =
+        discarded_batch;
     let sequence_number = |record: Option<&StreamRecord>| record.map(|record| record.sequence_number.clone());
     let arrival = |record: Option<&StreamRecord>| {
         record.and_then(|record| Timestamp::from_millisecond(record.created_ms).ok()).map(|time| format!("{time:.0}"))
@@ -116,15 +120,19 @@ fn message(discarded_batch: &DiscardedBatch<'_>, now: Timestamp) -> Value {
         },
         "version": "1.0",
         "timestamp": format!("{now:.3}"),
-        "DDBStreamBatchInfo": {
-            "shardId": shard_id,
-            "startSequenceNumber": sequence_number(records.first()),
-            "endSequenceNumber": sequence_number(records.last()),
-            "approximateArrivalOfFirstRecord": arrival(records.first()),
-            "approximateArrivalOfLastRecord": arrival(records.last()),
-            "batchSize": records.len(),
-            "streamArn": stream_arn,
-        },
+    });
+    let info = match stream_kind {
+        StreamKind::DynamoDb => "DDBStreamBatchInfo",
+        StreamKind::Kinesis => "KinesisBatchInfo",
+    };
+    message[info] = json!({
+        "shardId": shard_id,
+        "startSequenceNumber": sequence_number(records.first()),
+        "endSequenceNumber": sequence_number(records.last()),
+        "approximateArrivalOfFirstRecord": arrival(records.first()),
+        "approximateArrivalOfLastRecord": arrival(records.last()),
+        "batchSize": records.len(),
+        "streamArn": stream_arn,
     });
     // Records that were too old before the first try were never sent, so there is no response.
     if *invoke_count > 0 {
@@ -145,6 +153,7 @@ mod tests {
     fn discarded_batch(records: &[StreamRecord], invoke_count: u32) -> DiscardedBatch<'_> {
         DiscardedBatch {
             function_arn: "arn:aws:lambda:us-east-1:000000000000:function:f",
+            stream_kind: StreamKind::DynamoDb,
             stream_arn: "arn:stream",
             shard_id: "shardId-1",
             condition: DiscardCondition::RetryAttemptsExhausted,

@@ -1,13 +1,13 @@
-//! Event source mappings: deliver the records of a table's stream to a function, as Lambda's
-//! pollers do.
+//! Event source mappings: deliver the records of a stream to a function, as Lambda's pollers do.
 //!
-//! They use only the Streams API, so they work with any engine. The records of a shard are
+//! The stream is that of a table, or a Kinesis stream. The records of a shard are
 //! delivered in order, one batch at a time. Shards are independent, except that children wait for
 //! their parents.
 
 mod batch_response;
 mod buffer;
 mod checkpoint;
+mod dynamodb_source;
 mod failure_destination;
 pub mod filter;
 mod poll_interval;
@@ -16,6 +16,7 @@ mod reader;
 pub mod record;
 mod retry;
 mod shards;
+pub mod source;
 mod window;
 mod worker;
 
@@ -30,6 +31,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use dynamodb_source::DynamoDbSource;
 pub use progress::{Progress, ShardProgress};
 
 use crate::arn;
@@ -41,7 +43,7 @@ use crate::stack::{Queue, StartingPosition, StreamMapping};
 use checkpoint::{Checkpoint, Checkpoints};
 use failure_destination::FailureDestination;
 use filter::{FilterError, Filters};
-use shards::Shard;
+use source::{Shard, StreamKind, StreamSource};
 use worker::Worker;
 
 /// Interval for listing new shards. New shards continue shards that end, and after the end of a
@@ -73,7 +75,7 @@ pub(crate) struct MappingContext {
     subject: Subject,
     pool: Arc<Pool>,
     function_arn: String,
-    client: aws_sdk_dynamodbstreams::Client,
+    source: Arc<dyn StreamSource>,
     stream_arn: String,
     mapping: StreamMapping,
     filters: Filters,
@@ -100,9 +102,9 @@ pub enum MappingError {
 /// The source of a mapping, and the storage of its checkpoints.
 #[derive(Debug)]
 pub struct MappingSource<'a> {
-    /// A client of the streams API.
-    pub client: aws_sdk_dynamodbstreams::Client,
-    /// `LatestStreamArn` of the table.
+    /// The stream.
+    pub stream: Arc<dyn StreamSource>,
+    /// The stream's ARN.
     pub stream_arn: String,
     /// The on-failure queue.
     pub failure_queue: Option<&'a Queue>,
@@ -128,11 +130,15 @@ impl Mapping {
         let context = Arc::new(MappingContext {
             function_arn: crate::arn::function(&pool.function().name),
             filters: Filters::compile(&mapping.filters)?,
-            checkpoints: Checkpoints::open(source.data, &name)?,
+            // A Kinesis stream is in memory: after a restart, its sequence numbers are other ones.
+            checkpoints: Checkpoints::open(
+                source.data.filter(|_| source.stream.kind() == StreamKind::DynamoDb),
+                &name,
+            )?,
             destination: FailureDestination::new(source.failure_queue.map(|queue| queue.name.clone()), source.data)
                 .sending_to(source.queues),
             subject: Subject::Mapping(name.clone()),
-            client: source.client,
+            source: source.stream,
             stream_arn: source.stream_arn,
             progress: Arc::clone(&progress),
             writes: source.writes,
@@ -166,10 +172,18 @@ impl Mapping {
 /// never uses them.
 ///
 /// Source:
-/// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html>.
+/// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html>,
+/// <https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-create.html>.
 fn check_role(function: &str, source: &MappingSource<'_>) -> Result<(), MappingError> {
-    let stream = |action: &str| (format!("dynamodb:{action}"), arn::of_here(&source.stream_arn));
-    let reads = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(stream);
+    let reads: [(&str, &str); 4] = match source.stream.kind() {
+        StreamKind::DynamoDb => {
+            ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(|name| ("dynamodb", name))
+        }
+        StreamKind::Kinesis => {
+            ["DescribeStream", "GetRecords", "GetShardIterator", "ListShards"].map(|name| ("kinesis", name))
+        }
+    };
+    let reads = reads.map(|(service, action)| (format!("{service}:{action}"), arn::of_here(&source.stream_arn)));
     let send = source.failure_queue.map(|queue| ("sqs:SendMessage".to_owned(), queue.arn.clone()));
     for (action, resource) in reads.into_iter().chain(send) {
         let request = Request { action, resource, ..Request::default() };
@@ -185,7 +199,7 @@ async fn run(context: Arc<MappingContext>) {
     let mut positioned = false;
     loop {
         let mut pause = DISCOVERY_INTERVAL;
-        match shards::list(&context.client, &context.stream_arn).await {
+        match context.source.shards().await {
             Ok(shards) => {
                 if !positioned && let Err(error) = position(&context, &shards).await {
                     tracing::error!("{}: its checkpoints cannot be written: {error}", context.name);
@@ -208,7 +222,7 @@ async fn run(context: Arc<MappingContext>) {
                 }
             }
             Err(error) => {
-                tracing::warn!("{}: cannot list the shards of {}: {error:?}", context.name, context.stream_arn);
+                tracing::warn!("{}: cannot list the shards of {}: {error}", context.name, context.stream_arn);
                 pause = DISCOVERY_RETRY;
             }
         }
@@ -232,18 +246,24 @@ fn start(context: &MappingContext) -> Checkpoint {
     Checkpoint { stream_arn: context.stream_arn.clone(), ..Checkpoint::default() }
 }
 
-/// When a mapping with `LATEST` runs for the first time, saves its start time for each shard.
-/// Otherwise records that arrive while the stack is down would be skipped. Later shards are read
-/// from their beginning.
+/// When a mapping with `LATEST` or `AT_TIMESTAMP` runs for the first time, saves its start time for
+/// each shard. Otherwise records that arrive while the stack is down would be skipped. Later shards
+/// are read from their beginning.
 async fn position(context: &MappingContext, shards: &[Shard]) -> std::io::Result<()> {
     let ids: Vec<&str> = shards.iter().map(|shard| shard.id.as_str()).collect();
     let has_run = context.checkpoints.any(&context.stream_arn, &ids);
-    if context.mapping.starting_position == StartingPosition::TrimHorizon || has_run {
+    let since_ms = match context.mapping.starting_position {
+        StartingPosition::TrimHorizon => return Ok(()),
+        StartingPosition::Latest => Timestamp::now().as_millisecond(),
+        StartingPosition::AtTimestamp(since_ms) => since_ms,
+    };
+    if has_run {
         return Ok(());
     }
-    let since_ms = Some(Timestamp::now().as_millisecond());
+    let is_latest = context.mapping.starting_position == StartingPosition::Latest;
     for shard in shards {
-        let checkpoint = Checkpoint { since_ms, drained: shard.closed, ..start(context) };
+        let drained = shard.closed && is_latest;
+        let checkpoint = Checkpoint { since_ms: Some(since_ms), drained, ..start(context) };
         context.checkpoints.save(&shard.id, &checkpoint).await?;
     }
     Ok(())

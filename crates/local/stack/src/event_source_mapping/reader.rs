@@ -1,12 +1,11 @@
 //! Reads one shard page by page, and replaces iterators that expire.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_dynamodbstreams::Client;
-use aws_sdk_dynamodbstreams::error::ProvideErrorMetadata;
-use aws_sdk_dynamodbstreams::types::{Record, ShardIteratorType};
+use super::source::{ReadError, SourceRecord, StreamSource};
 
-/// The maximum number of records in one `GetRecords` reply.
+/// The maximum number of records in one `GetRecords` reply of DynamoDB.
 ///
 /// Source:
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html>.
@@ -18,8 +17,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// A position in one shard.
 #[derive(Debug)]
 pub(super) struct ShardReader {
-    client: Client,
-    stream_arn: String,
+    source: Arc<dyn StreamSource>,
     shard_id: String,
     iterator: Option<String>,
     after: Option<String>,
@@ -30,8 +28,8 @@ pub(super) struct ShardReader {
 impl ShardReader {
     /// Starts after that sequence number, or at the oldest record of the stream.
     #[must_use]
-    pub(super) fn new(client: Client, stream_arn: String, shard_id: String, after: Option<String>) -> Self {
-        Self { client, stream_arn, shard_id, iterator: None, after, closed: false, failures: 0 }
+    pub(super) fn new(source: Arc<dyn StreamSource>, shard_id: String, after: Option<String>) -> Self {
+        Self { source, shard_id, iterator: None, after, closed: false, failures: 0 }
     }
 
     /// Whether the shard is closed and read to its end.
@@ -42,7 +40,7 @@ impl ShardReader {
 
     /// The next records, possibly none. A failed request is logged and gives none after a pause;
     /// reading is retried for as long as the stack runs.
-    pub(super) async fn page(&mut self) -> Vec<Record> {
+    pub(super) async fn page(&mut self) -> Vec<SourceRecord> {
         match self.try_page().await {
             Ok(records) => {
                 self.failures = 0;
@@ -58,64 +56,38 @@ impl ShardReader {
         }
     }
 
-    async fn try_page(&mut self) -> Result<Vec<Record>, String> {
+    async fn try_page(&mut self) -> Result<Vec<SourceRecord>, ReadError> {
         let iterator = match self.iterator.take() {
             Some(iterator) => iterator,
-            None => self.fresh_iterator().await?,
-        };
-        let page = self.client.get_records().shard_iterator(&iterator).send().await;
-        let page = match page {
-            Ok(page) => page,
-            Err(error) => {
-                let error = error.into_service_error();
-                if error.is_trimmed_data_access_exception() {
-                    tracing::warn!(
-                        "shard {}: records after the checkpoint were trimmed (24 h): continuing with the oldest",
-                        self.shard_id
-                    );
+            None => self.source.iterator(&self.shard_id, self.after.as_deref()).await.inspect_err(|error| {
+                if *error == ReadError::Trimmed {
                     self.after = None;
-                } else if !error.is_expired_iterator_exception() {
-                    // An expired iterator (after 15 minutes, or after an engine restart) is
-                    // replaced. After other errors the iterator is still valid.
-                    self.iterator = Some(iterator);
-                    return Err(describe(&error));
                 }
+            })?,
+        };
+        let page = match self.source.page(&self.shard_id, &iterator).await {
+            Ok(page) => page,
+            Err(ReadError::Trimmed) => {
+                tracing::warn!(
+                    "shard {}: records after the checkpoint were trimmed: continuing with the oldest",
+                    self.shard_id
+                );
+                self.after = None;
                 return Ok(Vec::new());
             }
-        };
-        let records = page.records.unwrap_or_default();
-        self.closed = page.next_shard_iterator.is_none();
-        self.iterator = page.next_shard_iterator;
-        if let Some(last) = records.last().and_then(|record| record.dynamodb()?.sequence_number()) {
-            self.after = Some(last.to_owned());
-        }
-        Ok(records)
-    }
-
-    async fn fresh_iterator(&mut self) -> Result<String, String> {
-        let kind = match self.after {
-            Some(_) => ShardIteratorType::AfterSequenceNumber,
-            None => ShardIteratorType::TrimHorizon,
-        };
-        let request = self.client.get_shard_iterator().stream_arn(&self.stream_arn).shard_id(&self.shard_id);
-        let answer = request.shard_iterator_type(kind).set_sequence_number(self.after.clone()).send().await;
-        match answer {
-            Ok(answer) => answer.shard_iterator.ok_or_else(|| "no shard iterator in the answer".to_owned()),
+            // After some minutes, or after an engine restart, an iterator is replaced.
+            Err(ReadError::Expired) => return Ok(Vec::new()),
             Err(error) => {
-                let error = error.into_service_error();
-                if error.is_trimmed_data_access_exception() {
-                    self.after = None;
-                }
-                Err(describe(&error))
+                // The iterator is still valid.
+                self.iterator = Some(iterator);
+                return Err(error);
             }
+        };
+        self.closed = page.next.is_none();
+        self.iterator = page.next;
+        if let Some(last) = page.records.last() {
+            self.after = Some(last.sequence_number.clone());
         }
-    }
-}
-
-fn describe(error: &(impl ProvideErrorMetadata + std::fmt::Display)) -> String {
-    match (error.code(), error.message()) {
-        (Some(code), Some(message)) => format!("{code}: {message}"),
-        (Some(code), None) => code.to_owned(),
-        _ => format!("{error}: no answer from DynamoDB Streams"),
+        Ok(page.records)
     }
 }

@@ -11,31 +11,26 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::filter::Filters;
+use super::source::SourceRecord;
 
 /// A record of a shard, in the shard's order.
 #[derive(Debug)]
 pub struct StreamRecord {
     /// Its sequence number.
     pub sequence_number: String,
-    /// `ApproximateCreationDateTime`, milliseconds since the epoch (DynamoDB gives whole seconds).
+    /// When it was written, milliseconds since the epoch (DynamoDB gives whole seconds).
     pub created_ms: i64,
     /// The function's view of the record; `None` if the mapping's filters drop it.
     pub event: Option<Box<RawValue>>,
 }
 
 impl StreamRecord {
-    /// Converts a record of the stream `stream_arn`, and applies the filters to the function's view
-    /// of it.
+    /// A record, if the filters let it pass.
     #[must_use]
-    pub fn read(record: &Record, stream_arn: &str, filters: &Filters) -> Self {
-        let change = record.dynamodb();
-        let created_ms = change
-            .and_then(|change| change.approximate_creation_date_time())
-            .and_then(|created| created.to_millis().ok())
-            .unwrap_or_default();
-        let event = to_event(record, stream_arn, created_ms);
-        let event = filters.pass(&event).then(|| serde_json::value::to_raw_value(&event).ok()).flatten();
-        let sequence_number = change.and_then(|change| change.sequence_number()).unwrap_or_default().to_owned();
+    pub fn new(record: SourceRecord, filters: &Filters) -> Self {
+        let SourceRecord { sequence_number, created_ms, event, filtered } = record;
+        let passes = filters.pass(filtered.as_ref().unwrap_or(&event));
+        let event = passes.then(|| serde_json::value::to_raw_value(&event).ok()).flatten();
         Self { sequence_number, created_ms, event }
     }
 
@@ -44,6 +39,17 @@ impl StreamRecord {
     pub fn size_bytes(&self) -> usize {
         self.event.as_ref().map_or(0, |event| event.get().len() + 1)
     }
+}
+
+/// A record of the table's stream `stream_arn`.
+pub(super) fn of_dynamodb(record: &Record, stream_arn: &str) -> SourceRecord {
+    let change = record.dynamodb();
+    let created_ms = change
+        .and_then(|change| change.approximate_creation_date_time())
+        .and_then(|created| created.to_millis().ok())
+        .unwrap_or_default();
+    let sequence_number = change.and_then(|change| change.sequence_number()).unwrap_or_default().to_owned();
+    SourceRecord { sequence_number, created_ms, event: to_event(record, stream_arn, created_ms), filtered: None }
 }
 
 fn to_event(record: &Record, stream_arn: &str, created_ms: i64) -> Value {
@@ -137,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_record_has_the_format_of_lambda_events() {
-        let record = StreamRecord::read(&removed_by_ttl(), "arn:stream", &Filters::default());
+        let record = StreamRecord::new(of_dynamodb(&removed_by_ttl(), "arn:stream"), &Filters::default());
         let event: Value = serde_json::from_str(record.event.expect("it passes").get()).expect("JSON");
         assert_eq!(
             event,
@@ -164,7 +170,7 @@ mod tests {
     #[test]
     fn a_dropped_record_keeps_its_sequence_number() {
         let filters = Filters::compile(&[json!({"eventName": ["INSERT"]})]).expect("valid");
-        let record = StreamRecord::read(&removed_by_ttl(), "arn:stream", &filters);
+        let record = StreamRecord::new(of_dynamodb(&removed_by_ttl(), "arn:stream"), &filters);
         assert!(record.event.is_none());
         assert_eq!(record.sequence_number, "111");
         assert_eq!(record.size_bytes(), 0);

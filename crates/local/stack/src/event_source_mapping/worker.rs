@@ -19,6 +19,7 @@ use super::poll_interval::PollInterval;
 use super::reader::{PAGE_RECORDS_MAX, ShardReader};
 use super::record::StreamRecord;
 use super::retry::{BatchRun, InvocationOutcome, RetryPolicy, RetryStep};
+use super::source::SourceRecord;
 use super::window::Windows;
 use crate::functions::{InvokeError, PAYLOAD_BYTES_MAX};
 
@@ -74,7 +75,7 @@ struct WindowSpan {
 impl Worker {
     pub(super) fn new(context: Arc<MappingContext>, shard_id: String, checkpoint: Checkpoint) -> Self {
         let after = checkpoint.sequence_number.clone();
-        let reader = ShardReader::new(context.client.clone(), context.stream_arn.clone(), shard_id.clone(), after);
+        let reader = ShardReader::new(Arc::clone(&context.source), shard_id.clone(), after);
         let length = context.mapping.tumbling_window;
         let windows = (!length.is_zero()).then(|| Windows::new(length, checkpoint.window.clone()));
         let poll_interval = PollInterval::new(context.writes.clone());
@@ -92,7 +93,7 @@ impl Worker {
             if !self.reader.is_closed() && !self.buffer.is_full(self.limits()) {
                 let page = self.reader.page().await;
                 page_size = page.len();
-                self.buffer_page(&page);
+                self.buffer_page(page);
             }
             self.note_progress(page_size == 0 && self.buffer.is_empty());
             if self.is_due(page_size) {
@@ -117,11 +118,11 @@ impl Worker {
         }
     }
 
-    fn buffer_page(&mut self, page: &[aws_sdk_dynamodbstreams::types::Record]) {
-        let (stream_arn, filters) = (&self.context.stream_arn, &self.context.filters);
+    fn buffer_page(&mut self, page: Vec<SourceRecord>) {
+        let filters = &self.context.filters;
         let since_ms = self.checkpoint.since_ms.unwrap_or(i64::MIN);
-        self.buffer.extend(page.iter().map(|record| {
-            let mut record = StreamRecord::read(record, stream_arn, filters);
+        self.buffer.extend(page.into_iter().map(|record| {
+            let mut record = StreamRecord::new(record, filters);
             // Stream times are whole seconds. Deliver the whole second in which `LATEST` began,
             // rather than lose records.
             if record.created_ms.saturating_add(999) < since_ms {
@@ -198,6 +199,7 @@ impl Worker {
                 RetryStep::Discard { records, condition, failures } => {
                     self.context.destination.send(&DiscardedBatch {
                         function_arn: &self.context.function_arn,
+                        stream_kind: self.context.source.kind(),
                         stream_arn: &self.context.stream_arn,
                         shard_id: &self.shard_id,
                         condition,

@@ -36,6 +36,8 @@ pub struct Endpoints {
     pub sns: String,
     /// `AWS_ENDPOINT_URL_S3`, if the template has buckets.
     pub s3: Option<String>,
+    /// `AWS_ENDPOINT_URL_KINESIS`, if the template has streams.
+    pub kinesis: Option<String>,
     /// `TIDEMARK_OUTBOUND_ALLOW`: non-public addresses that functions may call.
     pub outbound_allow: Option<String>,
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
@@ -63,6 +65,7 @@ impl Endpoints {
             eventbridge: at(crate::eventbridge::api::PATH),
             sns: at(crate::sns::api::PATH),
             s3: None,
+            kinesis: None,
             outbound_allow: None,
             connections: None,
             aws_domains: BTreeMap::new(),
@@ -146,6 +149,7 @@ pub fn variables(
         ("AWS_SESSION_TOKEN", &identity.session_token),
         ("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI", &endpoints.connections),
         ("AWS_ENDPOINT_URL_S3", &endpoints.s3),
+        ("AWS_ENDPOINT_URL_KINESIS", &endpoints.kinesis),
         (OUTBOUND_ALLOW, &endpoints.outbound_allow),
     ];
     let set = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));

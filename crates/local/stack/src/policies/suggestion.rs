@@ -68,8 +68,8 @@ impl Calls {
 /// A stream's ARN contains the time of its creation, which a policy cannot know.
 fn without_stream_label(resource: &str) -> String {
     match resource.split_once("/stream/") {
-        Some((table, _)) => format!("{table}/stream/*"),
-        None => resource.to_owned(),
+        Some((table, _)) if table.contains(":table/") => format!("{table}/stream/*"),
+        _ => resource.to_owned(),
     }
 }
 
@@ -78,7 +78,7 @@ fn without_stream_label(resource: &str) -> String {
 pub(super) struct References(Vec<(String, String)>);
 
 impl References {
-    /// The tables and queues of a stack.
+    /// The tables, queues, streams and functions of a stack.
     pub(super) fn of(stack: &Stack) -> Self {
         let tables = stack.tables.iter().map(|table| {
             let arn = format!("{}:table/{}", crate::arn::of_region("dynamodb"), table.name);
@@ -86,7 +86,8 @@ impl References {
         });
         let queues = stack.queues.iter().map(|queue| (queue.arn.clone(), queue.logical_id.clone()));
         let functions = stack.functions.iter().map(|own| (crate::arn::function(&own.name), own.logical_id.clone()));
-        Self(tables.chain(queues).chain(functions).collect())
+        let streams = stack.kinesis_streams.iter().map(|stream| (stream.arn.clone(), stream.logical_id.clone()));
+        Self(tables.chain(queues).chain(streams).chain(functions).collect())
     }
 
     /// The ARN as a template writes it.

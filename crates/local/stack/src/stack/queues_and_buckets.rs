@@ -1,4 +1,4 @@
-//! Queues with their mappings, and buckets with their notifications.
+//! Queues with their mappings, Kinesis streams, and buckets with their notifications.
 
 use std::time::Duration;
 
@@ -79,6 +79,21 @@ pub struct QueueMapping {
     pub concurrency_max: Option<usize>,
     /// `Enabled`.
     pub enabled: bool,
+}
+
+/// A Kinesis stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KinesisStream {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `Name`, resolved.
+    pub name: String,
+    /// The ARN, as `GetAtt Arn` returns it.
+    pub arn: String,
+    /// `ShardCount`.
+    pub shards: u32,
+    /// `RetentionPeriodHours`.
+    pub retention_h: u32,
 }
 
 /// A bucket.

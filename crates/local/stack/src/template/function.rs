@@ -130,6 +130,7 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "Api" => function.routes.extend(routes::read_rest(&inner)),
         "HttpApi" => function.routes.extend(routes::read(&inner)),
         "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner)),
+        "Kinesis" => function.stream_mappings.extend(stream_mappings::read_kinesis(id, &inner)),
         "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner)),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
         "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
@@ -137,7 +138,7 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "S3" | "" => {}
         other => resolver.problems.at(
             event,
-            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, SQS, SNS, S3, EventBridgeRule, Schedule and ScheduleV2 are"),
+            format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, Kinesis, SQS, SNS, S3, EventBridgeRule, Schedule and ScheduleV2 are"),
         ),
     }
 }

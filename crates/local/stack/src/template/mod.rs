@@ -16,6 +16,7 @@ mod gateway_v2;
 mod globals;
 mod http_api;
 mod intrinsics;
+mod kinesis;
 mod known_policies;
 mod layers;
 mod parameters;
@@ -159,6 +160,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     }
     buckets::add_events(&mut stack, resolver);
     queues::add_foreign(&mut stack, resolver);
+    kinesis::add_foreign(&mut stack, resolver);
     http_api::implicit(root, resolver, &mut stack);
     rest_api::implicit(root, resolver, &mut stack);
     gateway.assemble(resolver, &mut stack);
@@ -217,6 +219,7 @@ fn local(
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
         resources::SECRET => stack.secrets.extend(secrets::read(id, resource, &properties)),
         resources::BUCKET => stack.buckets.extend(buckets::read(id, resource, &properties)),
+        resources::KINESIS_STREAM => stack.kinesis_streams.extend(kinesis::read(id, resource, &properties)),
         resources::QUEUE => stack.queues.extend(queues::read(id, resource, &properties)),
         resources::EVENT_BUS => stack.messaging.buses.extend(event_rules::bus(id, resource, &properties)),
         resources::EVENT_RULE => stack.messaging.rules.extend(event_rules::rule(id, resource, &properties)),

@@ -12,7 +12,7 @@ use super::resources;
 use super::yaml::{Node, NodeKind};
 use crate::arn;
 use crate::policies::{FROM_ADDRESS, LEADING_KEYS};
-use crate::stack::{Condition, Effect, Function, Quantifier, Role, Statement, Test};
+use crate::stack::{Condition, Effect, Function, Quantifier, Role, Statement, StreamRef, Test};
 
 /// Properties that only AWS uses.
 const ROLE_CLOUD_ONLY: [&str; 7] = [
@@ -91,8 +91,14 @@ impl PolicyParts {
         let (mut statements, mut managed) = (Vec::new(), Vec::new());
         let place = &properties.node;
         // SAM adds a mapping's permissions to the role.
-        if !function.stream_mappings.is_empty() {
-            managed.push(("AWSLambdaDynamoDBExecutionRole".to_owned(), place.clone()));
+        for mapping in &function.stream_mappings {
+            let policy = match mapping.stream {
+                StreamRef::Table(_) => "AWSLambdaDynamoDBExecutionRole",
+                StreamRef::Kinesis(_) => "AWSLambdaKinesisExecutionRole",
+            };
+            if !managed.iter().any(|(known, _)| known == policy) {
+                managed.push((policy.to_owned(), place.clone()));
+            }
         }
         if !function.queue_mappings.is_empty() {
             managed.push(("AWSLambdaSQSQueueExecutionRole".to_owned(), place.clone()));

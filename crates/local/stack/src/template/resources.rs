@@ -14,6 +14,7 @@ pub(super) const HTTP_API: &str = "AWS::Serverless::HttpApi";
 pub(super) const REST_API: &str = "AWS::Serverless::Api";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
+pub(super) const KINESIS_STREAM: &str = "AWS::Kinesis::Stream";
 pub(super) const BUCKET: &str = "AWS::S3::Bucket";
 pub(super) const ROLE: &str = "AWS::IAM::Role";
 pub(super) const POLICY: &str = "AWS::IAM::Policy";
@@ -38,7 +39,7 @@ pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
 /// ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 18] = [
+const CLOUD_ONLY: [&str; 19] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -62,6 +63,8 @@ const CLOUD_ONLY: [&str; 18] = [
     "AWS::Lambda::Permission",
     "AWS::SQS::QueuePolicy",
     "AWS::KMS::",
+    // A mapping reads the stream itself.
+    "AWS::Kinesis::StreamConsumer",
 ];
 
 /// Types that invoke functions or decide on their requests, with a way out. Without such a resource,
@@ -105,7 +108,7 @@ pub(super) fn support(kind: &str) -> ResourceSupport {
         GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_RESPONSE | GATEWAY_ROUTE | GATEWAY_STAGE => {
             ResourceSupport::Local
         }
-        BUCKET | EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
+        BUCKET | KINESIS_STREAM | EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
         }
@@ -197,7 +200,7 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
         FUNCTION => "FunctionName",
         QUEUE => "QueueName",
         BUCKET => "BucketName",
-        SECRET | EVENT_BUS | EVENT_RULE => "Name",
+        SECRET | EVENT_BUS | EVENT_RULE | KINESIS_STREAM => "Name",
         TOPIC => "TopicName",
         ROLE => "RoleName",
         MANAGED_POLICY => "ManagedPolicyName",
@@ -220,7 +223,9 @@ fn is_fifo(queue: &Node) -> bool {
 /// The value of `Ref`.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
-        TABLE | SIMPLE_TABLE | FUNCTION | ROLE | EVENT_BUS | BUCKET => name(resolver, id, kind, resource),
+        TABLE | SIMPLE_TABLE | FUNCTION | ROLE | EVENT_BUS | BUCKET | KINESIS_STREAM => {
+            name(resolver, id, kind, resource)
+        }
         EVENT_RULE => {
             let (bus, name) = (event_bus_of(resolver, resource), name(resolver, id, kind, resource)?);
             Some(bus.map_or_else(|| name.clone(), |bus| format!("{bus}|{name}")))
@@ -260,6 +265,11 @@ pub(super) fn attribute(
             Some(format!("{}.s3.{REGION}.amazonaws.com", name()?))
         }
         (BUCKET, "WebsiteURL") => Some(format!("http://{}.s3-website-{REGION}.amazonaws.com", name()?)),
+        (KINESIS_STREAM, "Arn") => Some(format!("{}:stream/{}", arn::of_region("kinesis"), name()?)),
+        ("AWS::Kinesis::StreamConsumer", "ConsumerARN" | "StreamARN") => {
+            let stream = resolver.text(resource.get("Properties")?.get("StreamARN")?)?;
+            Some(if attribute == "StreamARN" { stream } else { format!("{stream}/consumer/{id}:1") })
+        }
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
         (QUEUE, "QueueName") | (TOPIC, "TopicName") | (EVENT_BUS, "Name") => name(),
         (EVENT_BUS, "Arn") => Some(bus_arn(&name()?)),

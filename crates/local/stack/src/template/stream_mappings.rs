@@ -1,4 +1,4 @@
-//! `DynamoDB` events: event source mappings, within Lambda's limits.
+//! `DynamoDB` and `Kinesis` events: event source mappings on streams, within Lambda's limits.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::properties::Properties;
 use super::yaml::{Node, NodeKind};
 use super::{intrinsics::Resolver, resources};
 use crate::event_source_mapping::filter::Filters;
-use crate::stack::{StartingPosition, StreamMapping};
+use crate::stack::{StartingPosition, StreamMapping, StreamRef};
 
 /// Lambda's limits and defaults for DynamoDB streams.
 const BATCH_SIZE_DEFAULT: usize = 100;
@@ -20,13 +20,35 @@ const PARALLELIZATION_MAX: i64 = 10;
 const FILTERS_MAX: usize = 5;
 const FILTER_LENGTH_MAX: usize = 4_096;
 
-/// Reads a mapping.
+/// Reads a `DynamoDB` event.
 pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
-    let table = table(event);
+    let stream = table(event).map(StreamRef::Table);
+    read_mapping(id, stream, event, "a DynamoDB event")
+}
+
+/// Reads a `Kinesis` event.
+pub(super) fn read_kinesis(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
+    let arn = event.required("Stream");
+    let place = event.raw("Stream").unwrap_or(&event.node);
+    let stream = match arn {
+        Some(arn) if !arn.starts_with("arn:") => {
+            event.wrong(place, format!("{arn} is not the ARN of a stream: !GetAtt Stream.Arn"))
+        }
+        arn => arn.map(StreamRef::Kinesis),
+    };
+    read_mapping(id, stream, event, "a Kinesis event")
+}
+
+fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, name: &str) -> Option<StreamMapping> {
+    let is_kinesis = matches!(stream, Some(StreamRef::Kinesis(_)));
     let position = event.required("StartingPosition");
     let starting_position = match position.as_deref() {
         Some("TRIM_HORIZON") | None => StartingPosition::TrimHorizon,
         Some("LATEST") => StartingPosition::Latest,
+        Some("AT_TIMESTAMP") if is_kinesis => {
+            let seconds = event.integer("StartingPositionTimestamp", 0..=i64::from(u32::MAX)).unwrap_or_default();
+            StartingPosition::AtTimestamp(seconds.saturating_mul(1_000))
+        }
         Some(other) => {
             let place = event.raw("StartingPosition").unwrap_or(&event.node);
             event.resolver.problems.at(place, format!("StartingPosition must be TRIM_HORIZON or LATEST, not {other}"));
@@ -53,7 +75,7 @@ pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
     }
     let mapping = StreamMapping {
         event_id: id.to_owned(),
-        table: table.clone().unwrap_or_default(),
+        stream: stream?,
         starting_position,
         batch_size: event.count("BatchSize", 1..=BATCH_SIZE_MAX).unwrap_or(BATCH_SIZE_DEFAULT),
         batching_window: event.seconds("MaximumBatchingWindowInSeconds", 0..=BATCHING_WINDOW_S_MAX).unwrap_or_default(),
@@ -70,8 +92,8 @@ pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
         on_failure_queue: destination(event),
         enabled: event.boolean("Enabled").unwrap_or(true),
     };
-    event.finish("a DynamoDB event", &["KmsKeyArn", "MetricsConfig", "Tags"]);
-    table.map(|_| mapping)
+    event.finish(name, &["KmsKeyArn", "MetricsConfig", "Tags"]);
+    Some(mapping)
 }
 
 fn table(event: &Properties<'_>) -> Option<String> {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Template, TemplateProblem, read};
-use crate::stack::{ApiKind, PayloadFormat, Route, Stack, StartingPosition, Throttle};
+use crate::stack::{ApiKind, PayloadFormat, Route, Stack, StartingPosition, StreamRef, Throttle};
 
 const TABLE: &str = "
   Clicks:
@@ -101,7 +101,7 @@ fn a_table_becomes_a_request_to_create_it() {
 fn a_stream_event_becomes_a_mapping_with_lambdas_defaults() {
     let stack = read(&with_mapping("Enabled: true"), &BTreeMap::new()).unwrap().stack;
     let mapping = &stack.functions[0].stream_mappings[0];
-    assert_eq!((mapping.table.as_str(), mapping.batch_size), ("Clicks", 100));
+    assert_eq!((&mapping.stream, mapping.batch_size), (&StreamRef::Table("Clicks".to_owned()), 100));
     assert_eq!(mapping.starting_position, StartingPosition::TrimHorizon);
     assert_eq!((mapping.retry_attempts_max, mapping.record_age_max), (None, None));
     assert!(!mapping.report_batch_item_failures && !mapping.bisect_on_error);

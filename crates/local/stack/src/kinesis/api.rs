@@ -1,0 +1,76 @@
+//! The endpoint of the Kinesis API: checks the caller's role, then passes the request on.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, Request, Response, StatusCode, Uri};
+use axum::response::IntoResponse;
+use axum::routing::post;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use super::{Kinesis, stream_name};
+use crate::arn;
+use crate::policies::{self, Policies};
+
+/// The path of the endpoint on the stack's port.
+pub(crate) const PATH: &str = "/_local/kinesis";
+
+/// Maximum size of a request: 500 records of together 10 MiB, in base64.
+const REQUEST_BYTES_MAX: usize = 15 * 1024 * 1024;
+
+/// The calls that write records.
+const WRITES: [&str; 2] = ["PutRecord", "PutRecords"];
+
+/// The endpoint: `POST` with `X-Amz-Target`.
+pub(crate) fn router(kinesis: Arc<Kinesis>, policies: Arc<Policies>) -> Router {
+    Router::new()
+        .route(PATH, post(call))
+        .route(&format!("{PATH}/"), post(call))
+        .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
+        .with_state((kinesis, policies))
+}
+
+async fn call(
+    State((kinesis, policies)): State<(Arc<Kinesis>, Arc<Policies>)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let operation = target.split_once('.').map_or(target, |(_, operation)| operation).to_owned();
+    let request: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let stream = stream_of(&request);
+    let resource = match &stream {
+        Some(name) => format!("{}:stream/{name}", arn::of_region("kinesis")),
+        None => "*".to_owned(),
+    };
+    let asked = policies::Request { action: format!("kinesis:{operation}"), resource, ..policies::Request::default() };
+    if let Err(sentence) = policies.allow_signed(&headers, &asked) {
+        let body = json!({ "__type": "AccessDeniedException", "message": sentence }).to_string();
+        return (StatusCode::BAD_REQUEST, [("content-type", "application/x-amz-json-1.1")], body).into_response();
+    }
+    let mut passed = Request::new(Body::from(body));
+    *passed.method_mut() = axum::http::Method::POST;
+    *passed.uri_mut() = Uri::from_static("/");
+    *passed.headers_mut() = headers;
+    let Ok(response) = kinesis.router.clone().oneshot(passed).await;
+    if let Some(writes) =
+        stream.filter(|_| WRITES.contains(&operation.as_str())).and_then(|name| kinesis.writes.get(&name))
+    {
+        writes.send_replace(());
+    }
+    response
+}
+
+/// The stream's name in a request.
+fn stream_of(request: &Value) -> Option<String> {
+    let text = |name: &str| request.get(name).and_then(Value::as_str);
+    let arn = text("StreamARN").or_else(|| text("ConsumerARN")).or_else(|| text("ResourceARN"));
+    let in_iterator = || {
+        let (_, stream, ..) = ferrokinesis::shard_iterator::decode_shard_iterator(text("ShardIterator")?).ok()?;
+        Some(stream)
+    };
+    text("StreamName").map(str::to_owned).or_else(|| arn.map(|arn| stream_name(arn).to_owned())).or_else(in_iterator)
+}
