@@ -168,6 +168,7 @@ mod tests {
             schedules: vec![Schedule {
                 event_id: "S".to_owned(),
                 expression: "rate(1 hour)".to_owned(),
+                time_zone: None,
                 input: None,
                 enabled: false,
             }],

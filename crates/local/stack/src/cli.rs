@@ -58,6 +58,11 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_AWS_DOMAINS", value_parser = clap::builder::FalseyValueParser::new())]
     pub aws_domains: bool,
 
+    /// URL of an emulator, such as MiniStack or moto, for the AWS services that this stack does not
+    /// have. Without it, functions get an error that names the service.
+    #[arg(long, env = "TIDEMARK_AWS_ENDPOINT", value_name = "URL")]
+    pub aws_endpoint: Option<String>,
+
     /// The template to run.
     #[arg(long, env = "TIDEMARK_TEMPLATE", default_value = "template.yaml")]
     pub template: PathBuf,

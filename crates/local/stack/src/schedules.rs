@@ -1,4 +1,4 @@
-//! Schedules: `rate(...)` and `cron(...)` in EventBridge's syntax, UTC.
+//! Schedules: `rate(...)` and `cron(...)` in EventBridge's syntax.
 //!
 //! Source:
 //! <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html>.
@@ -57,15 +57,15 @@ impl Expression {
         parse_cron(cron).map_err(wrong)
     }
 
-    /// The first time after `now`; `None` if there is none.
+    /// The first time after `now` in a time zone; `None` if there is none.
     #[must_use]
-    pub(crate) fn next_after(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn next_after(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match self {
             Self::Rate(every) => now.checked_add(*every).ok(),
             Self::Cron(cron) => {
-                let now = TimeZone::UTC.to_datetime(now);
+                let now = zone.to_datetime(now);
                 let next: DateTime = cron.find_next_occurrence(&now, false).ok()?;
-                TimeZone::UTC.to_timestamp(next).ok()
+                zone.to_timestamp(next).ok()
             }
         }
     }
@@ -131,7 +131,9 @@ impl Schedules {
 }
 
 async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functions: Arc<Functions>) {
-    let mut due = expression.next_after(Timestamp::now());
+    // The template's reader has checked the zone.
+    let zone = schedule.time_zone.as_ref().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC);
+    let mut due = expression.next_after(Timestamp::now(), &zone);
     while let Some(time) = due {
         let now = Timestamp::now();
         if now < time {
@@ -141,7 +143,7 @@ async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functi
         }
         functions.invoke_event(&pool, event(&schedule, pool.names()[0], time).into());
         // Counted from now: invocations that were missed during sleep are skipped.
-        due = expression.next_after(now);
+        due = expression.next_after(now, &zone);
     }
 }
 
@@ -186,7 +188,8 @@ mod tests {
         ];
         let now = "2025-10-02T10:30:30Z".parse().expect("a time");
         for (expression, expected) in cases {
-            let next = Expression::parse(expression).expect(expression).next_after(now).expect(expression);
+            let next =
+                Expression::parse(expression).expect(expression).next_after(now, &TimeZone::UTC).expect(expression);
             assert_eq!(next.to_string(), expected, "{expression}");
         }
     }
@@ -194,7 +197,17 @@ mod tests {
     #[test]
     fn a_schedule_whose_last_year_is_over_never_fires_again() {
         let expression = Expression::parse("cron(0 0 1 1 ? 2020)").expect("valid");
-        assert_eq!(expression.next_after("2025-10-02T10:30:00Z".parse().expect("a time")), None);
+        assert_eq!(expression.next_after("2025-10-02T10:30:00Z".parse().expect("a time"), &TimeZone::UTC), None);
+    }
+
+    #[test]
+    fn a_schedule_keeps_to_the_clock_of_its_zone_when_summer_time_ends() {
+        let zone = TimeZone::get("Europe/Berlin").expect("a zone");
+        let daily = Expression::parse("cron(0 3 * * ? *)").expect("valid");
+        let next = |now: &str| daily.next_after(now.parse().expect("a time"), &zone).expect("a time").to_string();
+        // The night of 26 October 2025.
+        assert_eq!(next("2025-10-24T12:00:00Z"), "2025-10-25T01:00:00Z");
+        assert_eq!(next("2025-10-25T12:00:00Z"), "2025-10-26T02:00:00Z");
     }
 
     #[test]
@@ -217,7 +230,13 @@ mod tests {
     #[test]
     fn the_event_is_the_input_or_the_default_event_of_eventbridge() {
         let input = Some(json!({"table": "clicks"}));
-        let mut schedule = Schedule { event_id: "Nightly".to_owned(), expression: String::new(), input, enabled: true };
+        let mut schedule = Schedule {
+            event_id: "Nightly".to_owned(),
+            expression: String::new(),
+            time_zone: None,
+            input,
+            enabled: true,
+        };
         let time = "2025-10-02T10:30:00.9Z".parse().expect("a time");
         assert_eq!(event(&schedule, "f", time), r#"{"table":"clicks"}"#);
         schedule.input = None;

@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use axum::routing::post;
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::json_protocol::{self, ApiError};
 use crate::policies::{Policies, Request};
 use crate::private_files;
 use crate::stack::Secret;
@@ -151,10 +152,12 @@ async fn call(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
-    let Ok(request) = serde_json::from_slice::<Value>(&body) else {
-        return error("SerializationException", "the body is not JSON");
+    let target = json_protocol::target(&headers);
+    let request = match json_protocol::request(&body) {
+        Ok(request) => request,
+        Err(error) => return json_protocol::response(Err(error)),
     };
+    let error = |kind, message: &str| json_protocol::response(Err(ApiError(kind, message.to_owned())));
     let id = request.get("SecretId").and_then(Value::as_str).unwrap_or_default();
     let Some(stored) = secrets.get(id) else {
         return error("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
@@ -182,16 +185,11 @@ async fn call(
         }),
         _ => return error("UnknownOperationException", "the local stack supports GetSecretValue and DescribeSecret"),
     };
-    ([("content-type", "application/x-amz-json-1.1")], answer.to_string()).into_response()
+    json_protocol::response(Ok(answer))
 }
 
 /// The version id of every local secret.
 const VERSION_ID: &str = "00000000-0000-4000-8000-000000000001";
-
-fn error(kind: &str, message: &str) -> Response {
-    let body = json!({ "__type": kind, "message": message, "Message": message }).to_string();
-    (StatusCode::BAD_REQUEST, [("content-type", "application/x-amz-json-1.1")], body).into_response()
-}
 
 fn read_or_generate(secret: &Secret, folder: Option<&Path>) -> Result<(String, TokenSource), SecretsError> {
     let value = || random(secret.length).map(|value| (value.clone(), TokenSource::Generated(value)));

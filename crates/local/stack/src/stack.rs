@@ -34,6 +34,8 @@ pub struct Stack {
     pub web_socket_api: Option<WebSocketApi>,
     /// `AWS::SecretsManager::Secret`.
     pub secrets: Vec<Secret>,
+    /// `AWS::SSM::Parameter`.
+    pub ssm_parameters: Vec<SsmParameter>,
     /// `AWS::SQS::Queue`.
     pub queues: Vec<Queue>,
     /// `AWS::Kinesis::Stream`.
@@ -330,8 +332,10 @@ pub enum StartingPosition {
 pub struct Schedule {
     /// The event's key under `Events`.
     pub event_id: String,
-    /// `rate(5 minutes)` or `cron(0 3 * * ? *)` in UTC; checked when the template is read.
+    /// `rate(5 minutes)` or `cron(0 3 * * ? *)`; checked when the template is read.
     pub expression: String,
+    /// `ScheduleExpressionTimezone`; `None` is UTC.
+    pub time_zone: Option<String>,
     /// `Input`: the event. `None`: EventBridge's default event.
     pub input: Option<serde_json::Value>,
     /// `Enabled` or `State`.
@@ -349,6 +353,17 @@ pub struct Secret {
     pub arn: String,
     /// `GenerateSecretString.PasswordLength`, 1 to 4096.
     pub length: usize,
+}
+
+/// A parameter of Systems Manager.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SsmParameter {
+    /// `Name`, resolved.
+    pub name: String,
+    /// `Type`.
+    pub kind: String,
+    /// `Value`.
+    pub value: String,
 }
 
 /// A role with the statements of its own and its managed policies.

@@ -28,12 +28,14 @@ use crate::kinesis::{self, Kinesis, KinesisSource};
 use crate::listen;
 use crate::messaging;
 use crate::metrics::Metrics;
+use crate::other_services;
 use crate::policies::Policies;
 use crate::private_files;
 use crate::queues::{QueueMappings, Queues};
 use crate::routing;
 use crate::schedules::Schedules;
 use crate::secrets::Secrets;
+use crate::ssm::{self, SsmParameters};
 use crate::stack::{Function, Stack, StreamMapping, StreamRef};
 use crate::start_error::StartError;
 use crate::tables;
@@ -104,6 +106,9 @@ impl RunningStack {
         let s3 = endpoints.s3.clone();
         let kinesis = Kinesis::start(&stack.kinesis_streams).await?;
         endpoints.kinesis = kinesis.as_ref().map(|_| format!("{http}{}", kinesis::PATH));
+        if let Some(url) = non_empty(options.aws_endpoint.as_deref()) {
+            url.trim_end_matches('/').clone_into(&mut endpoints.others);
+        }
         endpoints.outbound_allow = non_empty(options.outbound_allow.as_deref()).map(str::to_owned);
         // With the stage in the path, as on AWS.
         endpoints.connections = stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage));
@@ -149,7 +154,8 @@ impl RunningStack {
         let shared: routing::Shared = Arc::new((Arc::clone(&admin), http_apis));
         let (buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
         let streams = kinesis.as_ref().map(|kinesis| kinesis::router(Arc::clone(kinesis), Arc::clone(&policies)));
-        let own = messaging.merge(streams.unwrap_or_default());
+        let parameters = ssm::router(SsmParameters::new(&stack.ssm_parameters), Arc::clone(&policies));
+        let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(other_services::router());
         let router = routing::router(&shared, Arc::clone(&secrets), own);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {

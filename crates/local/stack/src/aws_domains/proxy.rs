@@ -34,6 +34,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Services {
     /// The first label of the domain name, and the address without a slash at the end.
     by_label: Vec<(&'static str, String)>,
+    /// The address of all other services.
+    others: String,
     client: Client<HttpConnector, Incoming>,
 }
 
@@ -48,25 +50,25 @@ impl Services {
             ("sqs", endpoints.sqs.clone()),
             ("secretsmanager", endpoints.secrets_manager.clone()),
             ("email", endpoints.ses.clone()),
+            ("ssm", endpoints.ssm.clone()),
         ];
-        Self { by_label, client: Client::builder(TokioExecutor::new()).build(HttpConnector::new()) }
+        Self {
+            by_label,
+            others: endpoints.others.clone(),
+            client: Client::builder(TokioExecutor::new()).build(HttpConnector::new()),
+        }
     }
 
     /// The address for a domain name: `dynamodb.us-east-1.amazonaws.com`.
-    fn address(&self, host: &str) -> Option<&str> {
-        let label = host.split('.').next()?;
-        self.by_label.iter().find(|(known, _)| *known == label).map(|(_, address)| address.as_str())
+    fn address(&self, host: &str) -> &str {
+        let label = host.split('.').next().unwrap_or_default();
+        let known = self.by_label.iter().find(|(known, _)| *known == label);
+        known.map_or(&self.others, |(_, address)| address)
     }
 
     async fn pass(&self, mut request: Request<Incoming>) -> Response<Body> {
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_owned();
-        let Some(address) = self.address(&host) else {
-            tracing::warn!("a function called {host}, which is not on this machine");
-            let message = format!(
-                "{host} is not on this machine: only these are: DynamoDB, EventBridge, Lambda, SNS, SQS, Secrets Manager and SES"
-            );
-            return answer(StatusCode::NOT_IMPLEMENTED, message);
-        };
+        let address = self.address(&host);
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let Ok(uri) = format!("{address}{path}").parse::<Uri>() else {
             return answer(StatusCode::BAD_REQUEST, "the request's path is invalid".to_owned());

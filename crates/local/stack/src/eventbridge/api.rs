@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::{Buses, DEFAULT_BUS, bus_arn, bus_name, rule_arn};
+use crate::json_protocol::{self, ApiError};
 use crate::policies::{Policies, Request};
 
 /// The path of the endpoint on the stack's port.
@@ -43,9 +44,6 @@ struct PutEvents {
     entries: Vec<Entry>,
 }
 
-/// An error of a whole request.
-struct ApiError(&'static str, String);
-
 /// The endpoint: `POST` with `X-Amz-Target`, as all clients of the service send it.
 pub(crate) fn router(buses: Arc<Buses>, policies: Arc<Policies>) -> Router {
     Router::new()
@@ -61,7 +59,7 @@ async fn recent(State((buses, _)): State<Shared>) -> Json<Value> {
 }
 
 async fn call(State((buses, policies)): State<Shared>, headers: HeaderMap, body: Bytes) -> Response {
-    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let target = json_protocol::target(&headers);
     let allow = |bus: &str| {
         let (action, resource) = (target.replace("AWSEvents.", "events:"), bus_arn(bus));
         let asked = Request { action, resource, ..Request::default() };
@@ -80,14 +78,7 @@ async fn call(State((buses, policies)): State<Shared>, headers: HeaderMap, body:
             "the local stack supports PutEvents, ListRules, ListEventBuses and DescribeEventBus".to_owned(),
         )),
     };
-    let kind = [("content-type", "application/x-amz-json-1.1")];
-    match answer {
-        Ok(answer) => (kind, answer.to_string()).into_response(),
-        Err(ApiError(code, message)) => {
-            let body = json!({ "__type": code, "message": message, "Message": message }).to_string();
-            (StatusCode::BAD_REQUEST, kind, body).into_response()
-        }
-    }
+    json_protocol::response(answer)
 }
 
 fn put_events(buses: &Buses, body: &[u8], allow: impl Fn(&str) -> Result<(), ApiError>) -> Result<Value, ApiError> {

@@ -38,6 +38,10 @@ pub struct Endpoints {
     pub s3: Option<String>,
     /// `AWS_ENDPOINT_URL_KINESIS`, if the template has streams.
     pub kinesis: Option<String>,
+    /// `AWS_ENDPOINT_URL_SSM`.
+    pub ssm: String,
+    /// `AWS_ENDPOINT_URL`: all other services.
+    pub others: String,
     /// `TIDEMARK_OUTBOUND_ALLOW`: non-public addresses that functions may call.
     pub outbound_allow: Option<String>,
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
@@ -64,6 +68,8 @@ impl Endpoints {
             ses: at(crate::mail::PATH),
             eventbridge: at(crate::eventbridge::api::PATH),
             sns: at(crate::sns::api::PATH),
+            ssm: at(crate::ssm::PATH),
+            others: at(crate::other_services::PATH),
             s3: None,
             kinesis: None,
             outbound_allow: None,
@@ -138,6 +144,8 @@ pub fn variables(
         ("AWS_ENDPOINT_URL_SESV2", endpoints.ses.clone()),
         ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoints.eventbridge.clone()),
         ("AWS_ENDPOINT_URL_SNS", endpoints.sns.clone()),
+        ("AWS_ENDPOINT_URL_SSM", endpoints.ssm.clone()),
+        ("AWS_ENDPOINT_URL", endpoints.others.clone()),
         ("LAMBDA_TASK_ROOT", task_root.clone()),
         ("LAMBDA_RUNTIME_DIR", task_root),
         ("_HANDLER", "bootstrap".to_owned()),

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, Request, Response, StatusCode, Uri};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, Request, Response, Uri};
 use axum::routing::post;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tower::ServiceExt as _;
 
 use super::{Kinesis, stream_name};
 use crate::arn;
+use crate::json_protocol::{self, ApiError};
 use crate::policies::{self, Policies};
 
 /// The path of the endpoint on the stack's port.
@@ -38,8 +38,7 @@ async fn call(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
-    let operation = target.split_once('.').map_or(target, |(_, operation)| operation).to_owned();
+    let operation = json_protocol::operation(&headers).to_owned();
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let stream = stream_of(&request);
     let resource = match &stream {
@@ -48,8 +47,7 @@ async fn call(
     };
     let asked = policies::Request { action: format!("kinesis:{operation}"), resource, ..policies::Request::default() };
     if let Err(sentence) = policies.allow_signed(&headers, &asked) {
-        let body = json!({ "__type": "AccessDeniedException", "message": sentence }).to_string();
-        return (StatusCode::BAD_REQUEST, [("content-type", "application/x-amz-json-1.1")], body).into_response();
+        return json_protocol::response(Err(ApiError("AccessDeniedException", sentence)));
     }
     let mut passed = Request::new(Body::from(body));
     *passed.method_mut() = axum::http::Method::POST;

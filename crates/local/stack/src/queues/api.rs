@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::queue::{MESSAGE_BYTES_MAX, Message, NewMessage, Queue, Received, SendError, Sent};
 use super::{Queues, md5};
 use crate::arn;
+use crate::json_protocol;
 use crate::policies::{Policies, Request};
 
 /// The path of the endpoint on the stack's port.
@@ -95,7 +96,7 @@ async fn call(
 }
 
 async fn answer(queues: &Queues, policies: &Policies, headers: &HeaderMap, body: &[u8]) -> Answer {
-    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let target = json_protocol::target(headers);
     let Some(action) = target.strip_prefix("AmazonSQS.") else {
         let message = "the queues of this machine speak SQS's JSON protocol: use an SDK of 2024 or later";
         return Err(ApiError::new("InvalidAction", "InvalidAction", message));

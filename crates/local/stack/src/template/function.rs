@@ -51,13 +51,13 @@ const CLOUD_ONLY: [&str; 20] = [
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Function> {
     properties.raw("FunctionName");
     let runtime = properties.text("Runtime").unwrap_or_default();
-    // `sam` converts the runtime of a crate without one, so only other runtimes are refused.
     if !(runtime.starts_with("provided") || runtime == "rust") {
         let place = properties.raw("Runtime").unwrap_or(resource);
-        properties
-            .resolver
-            .problems
-            .at(place, "only binaries can run on this machine: Runtime must be provided.al2023");
+        let message =
+            format!("{id} is left out with its events: only binaries run on this machine, on provided.al2023");
+        properties.resolver.problems.ignored(place, message);
+        properties.resolver.scan(&properties.node);
+        return None;
     }
     let mut function = Function {
         logical_id: id.to_owned(),
@@ -129,9 +129,9 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
     match kind.as_str() {
         "Api" => function.routes.extend(routes::read_rest(&inner)),
         "HttpApi" => function.routes.extend(routes::read(&inner)),
-        "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner)),
-        "Kinesis" => function.stream_mappings.extend(stream_mappings::read_kinesis(id, &inner)),
-        "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner)),
+        "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner, "Stream")),
+        "Kinesis" => function.stream_mappings.extend(stream_mappings::read_kinesis(id, &inner, "Stream")),
+        "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner, "Queue")),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
         "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
         // Read by `event_invoke`.

@@ -92,6 +92,19 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Whether a resource is made: its condition holds. Records missing names in `DependsOn`.
+    pub(super) fn is_made(&self, resource: &Node) -> bool {
+        let depends_on = resource.get("DependsOn");
+        let names = depends_on.map(|node| node.items().unwrap_or(std::slice::from_ref(node))).unwrap_or_default();
+        for name in names {
+            if !self.is_resource(name.as_text().unwrap_or_default()) {
+                self.problems.at(name, format!("there is no resource {}", name.as_text().unwrap_or("of that name")));
+            }
+        }
+        let condition = resource.get("Condition");
+        condition.is_none_or(|condition| self.holds(condition.as_text().unwrap_or_default(), condition))
+    }
+
     /// The value as text; records an error if it is not text.
     pub(super) fn text(&self, node: &Node) -> Option<String> {
         let resolved = self.resolve(node)?;

@@ -18,6 +18,7 @@ mod http_api;
 mod intrinsics;
 mod kinesis;
 mod known_policies;
+mod lambda_resources;
 mod layers;
 mod parameters;
 mod policies;
@@ -29,6 +30,7 @@ mod rest_api;
 mod routes;
 mod schedules;
 mod secrets;
+mod ssm;
 mod stream_mappings;
 mod table;
 mod targets;
@@ -143,7 +145,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             resolver.problems.at(resource, format!("the resource {id} has no Type"));
             continue;
         }
-        if !is_made(resource, resolver) {
+        if !resolver.is_made(resource) {
             continue;
         }
         match resources::support(kind) {
@@ -158,6 +160,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             }
         }
     }
+    lambda_resources::add(resolver, &mut stack);
     buckets::add_events(&mut stack, resolver);
     queues::add_foreign(&mut stack, resolver);
     kinesis::add_foreign(&mut stack, resolver);
@@ -171,18 +174,6 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     routes::check_duplicates(resolver, &stack);
     authorizers::check(resolver, &stack);
     stack
-}
-
-fn is_made(resource: &Node, resolver: &Resolver<'_>) -> bool {
-    let depends_on = resource.get("DependsOn");
-    let names = depends_on.map(|node| node.items().unwrap_or(std::slice::from_ref(node))).unwrap_or_default();
-    for name in names {
-        if !resolver.is_resource(name.as_text().unwrap_or_default()) {
-            resolver.problems.at(name, format!("there is no resource {}", name.as_text().unwrap_or("of that name")));
-        }
-    }
-    let condition = resource.get("Condition");
-    condition.is_none_or(|condition| resolver.holds(condition.as_text().unwrap_or_default(), condition))
 }
 
 fn local(
@@ -217,6 +208,8 @@ fn local(
         resources::ROLE => policies.add_role(id, resource, &properties),
         resources::MANAGED_POLICY | resources::POLICY => policies.add_policy(id, kind, resource, &properties),
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
+        resources::SSM_PARAMETER => stack.ssm_parameters.extend(ssm::read(id, resource, &properties)),
+        resources::EVENT_SOURCE_MAPPING | resources::LAMBDA_URL | resources::SCHEDULE => {}
         resources::SECRET => stack.secrets.extend(secrets::read(id, resource, &properties)),
         resources::BUCKET => stack.buckets.extend(buckets::read(id, resource, &properties)),
         resources::KINESIS_STREAM => stack.kinesis_streams.extend(kinesis::read(id, resource, &properties)),

@@ -76,10 +76,10 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     Some(Queue { name, arn, ..queue })
 }
 
-/// Reads an `SQS` event.
-pub(super) fn read_mapping(id: &str, event: &Properties<'_>) -> Option<QueueMapping> {
-    let arn = event.required("Queue");
-    let place = event.raw("Queue").unwrap_or(&event.node).clone();
+/// Reads an `SQS` event whose queue is in the property `source`.
+pub(super) fn read_mapping(id: &str, event: &Properties<'_>, source: &str) -> Option<QueueMapping> {
+    let arn = event.required(source);
+    let place = event.raw(source).unwrap_or(&event.node).clone();
     let batch_size = event.count("BatchSize", 1..=BATCH_SIZE_MAX).unwrap_or(BATCH_SIZE_DEFAULT);
     let batching_window =
         event.seconds("MaximumBatchingWindowInSeconds", 0..=BATCHING_WINDOW_S_MAX).unwrap_or_default();

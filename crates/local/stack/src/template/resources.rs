@@ -12,6 +12,10 @@ pub(super) const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
 pub(super) const FUNCTION: &str = "AWS::Serverless::Function";
 pub(super) const HTTP_API: &str = "AWS::Serverless::HttpApi";
 pub(super) const REST_API: &str = "AWS::Serverless::Api";
+pub(super) const EVENT_SOURCE_MAPPING: &str = "AWS::Lambda::EventSourceMapping";
+pub(super) const LAMBDA_URL: &str = "AWS::Lambda::Url";
+pub(super) const SCHEDULE: &str = "AWS::Scheduler::Schedule";
+pub(super) const SSM_PARAMETER: &str = "AWS::SSM::Parameter";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
 pub(super) const KINESIS_STREAM: &str = "AWS::Kinesis::Stream";
@@ -69,13 +73,10 @@ const CLOUD_ONLY: [&str; 19] = [
 
 /// Types that invoke functions or decide on their requests, with a way out. Without such a resource,
 /// functions would not see what they see on AWS.
-const REFUSED: [(&str, &str); 14] = [
-    ("AWS::Lambda::EventSourceMapping", "write it as an event of the function"),
+const REFUSED: [(&str, &str); 11] = [
     ("AWS::Lambda::Function", "write it as AWS::Serverless::Function"),
-    ("AWS::Lambda::Url", "write it as FunctionUrlConfig of the function"),
     ("AWS::ApiGateway::RestApi", "write it as AWS::Serverless::Api"),
     ("AWS::ElasticLoadBalancingV2::TargetGroup", "give the function an HttpApi event beside the load balancer"),
-    ("AWS::Scheduler::Schedule", "write it as a ScheduleV2 event of the function"),
     ("AWS::Pipes::Pipe", "write it as an event of the function"),
     ("AWS::Serverless::Application", "run the nested template by itself with --template"),
     ("AWS::CloudFormation::Stack", "run the nested template by itself with --template"),
@@ -108,6 +109,7 @@ pub(super) fn support(kind: &str) -> ResourceSupport {
         GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_RESPONSE | GATEWAY_ROUTE | GATEWAY_STAGE => {
             ResourceSupport::Local
         }
+        EVENT_SOURCE_MAPPING | LAMBDA_URL | SCHEDULE | SSM_PARAMETER => ResourceSupport::Local,
         BUCKET | KINESIS_STREAM | EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
@@ -200,7 +202,7 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
         FUNCTION => "FunctionName",
         QUEUE => "QueueName",
         BUCKET => "BucketName",
-        SECRET | EVENT_BUS | EVENT_RULE | KINESIS_STREAM => "Name",
+        SECRET | EVENT_BUS | EVENT_RULE | KINESIS_STREAM | SSM_PARAMETER | SCHEDULE => "Name",
         TOPIC => "TopicName",
         ROLE => "RoleName",
         MANAGED_POLICY => "ManagedPolicyName",
@@ -223,7 +225,7 @@ fn is_fifo(queue: &Node) -> bool {
 /// The value of `Ref`.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
-        TABLE | SIMPLE_TABLE | FUNCTION | ROLE | EVENT_BUS | BUCKET | KINESIS_STREAM => {
+        TABLE | SIMPLE_TABLE | FUNCTION | ROLE | EVENT_BUS | BUCKET | KINESIS_STREAM | SSM_PARAMETER | SCHEDULE => {
             name(resolver, id, kind, resource)
         }
         EVENT_RULE => {
@@ -238,6 +240,8 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
         GATEWAY_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
+        LAMBDA_URL => resolver.text(resource.get("Properties")?.get("TargetFunctionArn")?),
+        EVENT_SOURCE_MAPPING => Some(format!("{}-{id}", super::STACK_NAME)),
         POLICY => Some(format!("{}-{id}", super::STACK_NAME)),
         MANAGED_POLICY => Some(format!("{}:policy/{}", arn::of_account("iam"), name(resolver, id, kind, resource)?)),
         // The reference of most types is a name.
@@ -265,6 +269,12 @@ pub(super) fn attribute(
             Some(format!("{}.s3.{REGION}.amazonaws.com", name()?))
         }
         (BUCKET, "WebsiteURL") => Some(format!("http://{}.s3-website-{REGION}.amazonaws.com", name()?)),
+        (LAMBDA_URL, "FunctionUrl") => Some(format!("https://{}/", arn::function_url_domain(id))),
+        (LAMBDA_URL, "FunctionArn") => reference(resolver, id, kind, resource),
+        (EVENT_SOURCE_MAPPING, "Id") => reference(resolver, id, kind, resource),
+        (EVENT_SOURCE_MAPPING, "EventSourceMappingArn") => Some(made_up(id, kind, attribute)),
+        (SCHEDULE, "Arn") => Some(format!("{}:schedule/default/{}", arn::of_region("scheduler"), name()?)),
+        (SSM_PARAMETER, "Value" | "Type") => resolver.text(resource.get("Properties")?.get(attribute)?),
         (KINESIS_STREAM, "Arn") => Some(format!("{}:stream/{}", arn::of_region("kinesis"), name()?)),
         ("AWS::Kinesis::StreamConsumer", "ConsumerARN" | "StreamARN") => {
             let stream = resolver.text(resource.get("Properties")?.get("StreamARN")?)?;

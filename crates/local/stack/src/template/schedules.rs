@@ -1,11 +1,23 @@
 //! `Schedule` and `ScheduleV2` events.
 
+use jiff::tz::TimeZone;
+
 use super::properties::Properties;
 use crate::schedules::Expression;
 use crate::stack::Schedule;
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 6] = ["DeadLetterConfig", "Description", "KmsKeyArn", "Name", "RetryPolicy", "RoleArn"];
+/// Within a flexible time window, this machine invokes at the beginning.
+const CLOUD_ONLY: [&str; 8] = [
+    "DeadLetterConfig",
+    "Description",
+    "FlexibleTimeWindow",
+    "GroupName",
+    "KmsKeyArn",
+    "Name",
+    "RetryPolicy",
+    "RoleArn",
+];
 
 /// Reads a schedule whose expression is in the property `expression`.
 pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option<Schedule> {
@@ -13,20 +25,10 @@ pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option
     let enabled = event.boolean("Enabled");
     let state = event.text("State");
     let input = event.text("Input");
-    if let Some(zone) = event.text("ScheduleExpressionTimezone").filter(|zone| zone != "UTC") {
-        event
-            .resolver
-            .problems
-            .at(&event.node, format!("only schedules in UTC are supported on this machine, not in {zone}"));
-    }
-    if let Some(window) = event.map("FlexibleTimeWindow") {
-        if window.text("Mode").as_deref() != Some("OFF") {
-            event
-                .resolver
-                .problems
-                .at(&window.node, "a flexible time window is not supported on this machine: Mode must be OFF");
-        }
-        window.finish("a flexible time window", &[]);
+    let time_zone = event.text("ScheduleExpressionTimezone").filter(|zone| zone != "UTC");
+    if let Some(zone) = time_zone.as_ref().filter(|zone| TimeZone::get(zone).is_err()) {
+        let place = event.raw("ScheduleExpressionTimezone").unwrap_or(&event.node);
+        event.resolver.problems.at(place, format!("{zone} is not a time zone"));
     }
     event.finish("a schedule", &CLOUD_ONLY);
     let text = text?;
@@ -44,5 +46,5 @@ pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option
         Ok(input) => input,
         Err(error) => return event.wrong(&event.node, format!("Input is not JSON: {error}")),
     };
-    Some(Schedule { event_id: id.to_owned(), expression: text, input, enabled })
+    Some(Schedule { event_id: id.to_owned(), expression: text, time_zone, input, enabled })
 }

@@ -20,16 +20,16 @@ const PARALLELIZATION_MAX: i64 = 10;
 const FILTERS_MAX: usize = 5;
 const FILTER_LENGTH_MAX: usize = 4_096;
 
-/// Reads a `DynamoDB` event.
-pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
-    let stream = table(event).map(StreamRef::Table);
+/// Reads a `DynamoDB` event whose stream is in the property `source`.
+pub(super) fn read(id: &str, event: &Properties<'_>, source: &str) -> Option<StreamMapping> {
+    let stream = table(event, source).map(StreamRef::Table);
     read_mapping(id, stream, event, "a DynamoDB event")
 }
 
-/// Reads a `Kinesis` event.
-pub(super) fn read_kinesis(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
-    let arn = event.required("Stream");
-    let place = event.raw("Stream").unwrap_or(&event.node);
+/// Reads a `Kinesis` event whose stream is in the property `source`.
+pub(super) fn read_kinesis(id: &str, event: &Properties<'_>, source: &str) -> Option<StreamMapping> {
+    let arn = event.required(source);
+    let place = event.raw(source).unwrap_or(&event.node);
     let stream = match arn {
         Some(arn) if !arn.starts_with("arn:") => {
             event.wrong(place, format!("{arn} is not the ARN of a stream: !GetAtt Stream.Arn"))
@@ -96,13 +96,16 @@ fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, nam
     Some(mapping)
 }
 
-fn table(event: &Properties<'_>) -> Option<String> {
-    let Some(node) = event.raw("Stream") else {
-        return event.wrong(&event.node, "Stream is missing");
+fn table(event: &Properties<'_>, source: &str) -> Option<String> {
+    let Some(node) = event.raw(source) else {
+        return event.wrong(&event.node, format!("{source} is missing"));
     };
-    match event.get("Stream")?.kind {
+    match event.get(source)?.kind {
         NodeKind::StreamOf(table) => Some(table),
-        _ => event.wrong(node, "Stream must be the StreamArn of a table of this template: !GetAtt Table.StreamArn"),
+        _ => event.wrong(
+            node,
+            format!("{source} must be the StreamArn of a table of this template: !GetAtt Table.StreamArn"),
+        ),
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod gateway_v2;
+mod lambda_resources;
 mod messaging;
 mod policies;
 mod websocket_api;
