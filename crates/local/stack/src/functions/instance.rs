@@ -248,9 +248,32 @@ impl Instance {
         self.fixed_port.load(Ordering::Relaxed)
     }
 
-    /// The peak memory of the process, MiB, rounded up; `None` if the system does not report it.
+    /// The memory of the process.
     #[must_use]
-    pub fn memory_used_max_mib(&self) -> Option<u64> {
+    pub fn memory(&self) -> Memory {
+        Memory { pid: self.pid, read: None }
+    }
+}
+
+/// The memory of a process, read on demand: reading it takes longer than a short invocation.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    pid: Option<u32>,
+    read: Option<u64>,
+}
+
+impl Memory {
+    /// Reads it now, because the process is about to end.
+    pub fn keep(&mut self) {
+        self.read = self.max_mib();
+    }
+
+    /// The peak memory, MiB, rounded up; `None` if the system does not report it.
+    #[must_use]
+    pub fn max_mib(&self) -> Option<u64> {
+        if self.read.is_some() {
+            return self.read;
+        }
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::instance::{Instance, InstanceStartError, Launcher};
+use super::instance::{Instance, InstanceStartError, Launcher, Memory};
 use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply};
 use crate::arn;
 use crate::faults::Faults;
@@ -70,6 +70,14 @@ pub enum InvokeError {
     /// The stack is stopping.
     #[error("the stack is stopping")]
     Stopping,
+}
+
+/// The time and memory of an invocation.
+struct Usage {
+    duration: Duration,
+    /// The init phase, if the invocation started the instance.
+    init: Option<Duration>,
+    memory: Memory,
 }
 
 /// The instances of one function.
@@ -238,8 +246,9 @@ impl Pool {
             permits.acquire_owned().await.map_err(|_| InvokeError::Stopping)?
         };
         let pool = Arc::clone(self);
-        let invocation = tokio::spawn(async move { pool.run(payload, permit).await });
-        invocation.await.map_err(|_| InvokeError::Stopping)
+        let (answer, answered) = oneshot::channel();
+        tokio::spawn(async move { pool.run(payload, permit, answer).await });
+        answered.await.map_err(|_| InvokeError::Stopping)
     }
 
     /// Ends instances that have been idle for too long.
@@ -247,11 +256,15 @@ impl Pool {
         self.lock_idle().retain(|(since, _, instance)| since.elapsed() < IDLE_MAX && instance.is_alive());
     }
 
-    async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit) -> Invocation {
+    /// Runs an invocation, answers the caller, and then reports it.
+    async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit, answer: oneshot::Sender<Invocation>) {
         let request_id = random_id();
         self.invocations.fetch_add(1, Ordering::Relaxed);
         self.note("Invocations", 1.0);
-        let outcome = self.run_instance(&request_id, payload).await;
+        let (outcome, usage) = match self.run_instance(&request_id, payload).await {
+            Ok((outcome, usage)) => (outcome, Some(usage)),
+            Err(error) => (Err(error), None),
+        };
         if let Err(error) = &outcome {
             self.errors.fetch_add(1, Ordering::Relaxed);
             self.note("Errors", 1.0);
@@ -259,10 +272,19 @@ impl Pool {
             tracing::warn!("{} | {:?}: {body}", self.function.short_name(), error.kind);
         }
         drop(permit);
-        Invocation { request_id, outcome }
+        // The caller may have stopped waiting.
+        drop(answer.send(Invocation { request_id: request_id.clone(), outcome }));
+        if let Some(usage) = usage {
+            self.report(&request_id, &usage);
+        }
     }
 
-    async fn run_instance(&self, request_id: &str, payload: Bytes) -> Result<Bytes, FunctionError> {
+    /// The outcome of an invocation, and its usage of the instance. An error did not reach one.
+    async fn run_instance(
+        &self,
+        request_id: &str,
+        payload: Bytes,
+    ) -> Result<(Result<Bytes, FunctionError>, Usage), FunctionError> {
         let delay = self.faults.delay(self.names());
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
@@ -276,22 +298,27 @@ impl Pool {
         }
         let started = Instant::now();
         let reply = self.deliver(&instance, request_id, payload).await;
-        let duration = started.elapsed();
-        self.report(request_id, duration, instance.take_init(), instance.memory_used_max_mib());
-        let reply = reply?;
-        if self.faults.kills_after(self.names()) {
-            return Err(crash(request_id, "signal: killed"));
+        let mut usage = Usage { duration: started.elapsed(), init: instance.take_init(), memory: instance.memory() };
+        if reply.is_err() {
+            usage.memory.keep();
         }
-        self.keep(instance, generation);
-        match reply {
-            Reply::Response(body) => Ok(body),
-            Reply::Error(body) => Err(FunctionError { kind: FailureKind::Function, body }),
-            Reply::ResponseTooLarge => {
-                let message =
-                    format!("Response payload size exceeded maximum allowed payload size ({PAYLOAD_BYTES_MAX} bytes).");
-                Err(failure(FailureKind::ResponseTooLarge, "Function.ResponseSizeTooLarge", &message))
+        self.note("Duration", usage.duration.as_secs_f64() * 1e3);
+        if let Some(init) = usage.init {
+            self.note("InitDuration", init.as_secs_f64() * 1e3);
+        }
+        let outcome = match reply {
+            Err(error) => Err(error),
+            Ok(_) if self.faults.kills_after(self.names()) => Err(crash(request_id, "signal: killed")),
+            Ok(reply) => {
+                self.keep(instance, generation);
+                match reply {
+                    Reply::Response(body) => Ok(body),
+                    Reply::Error(body) => Err(FunctionError { kind: FailureKind::Function, body }),
+                    Reply::ResponseTooLarge => Err(response_too_large()),
+                }
             }
-        }
+        };
+        Ok((outcome, usage))
     }
 
     /// Delivers a request and waits for the response, the end of the process, or the timeout. After
@@ -338,16 +365,16 @@ impl Pool {
         None
     }
 
-    /// Logs Lambda's REPORT line, and records the metrics of CloudWatch.
-    fn report(&self, request_id: &str, duration: Duration, init: Option<Duration>, memory_used_max_mib: Option<u64>) {
-        self.note("Duration", duration.as_secs_f64() * 1e3);
-        if let Some(init) = init {
-            self.note("InitDuration", init.as_secs_f64() * 1e3);
+    /// Logs Lambda's REPORT line.
+    fn report(&self, request_id: &str, usage: &Usage) {
+        if !tracing::enabled!(tracing::Level::INFO) {
+            return;
         }
+        let Usage { duration, init, memory } = usage;
         let name = self.function.short_name();
         let memory_size_mib = self.function.memory_size_mib;
-        let billed_ms = (duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
-        let used = memory_used_max_mib.map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
+        let billed_ms = (*duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
+        let used = memory.max_mib().map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
         let init = init.map_or_else(String::new, |init| format!("  Init Duration: {:.2} ms", init.as_secs_f64() * 1e3));
         tracing::info!(
             "{name} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
@@ -362,6 +389,11 @@ impl Pool {
     fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, u64, Instance)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn response_too_large() -> FunctionError {
+    let message = format!("Response payload size exceeded maximum allowed payload size ({PAYLOAD_BYTES_MAX} bytes).");
+    failure(FailureKind::ResponseTooLarge, "Function.ResponseSizeTooLarge", &message)
 }
 
 fn failure(kind: FailureKind, error_type: &str, message: &str) -> FunctionError {
