@@ -28,7 +28,8 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
     if let Some("TOKEN" | "REQUEST") = event.get("type").and_then(Value::as_str) {
         return authorize(&event);
     }
-    match event.get("do").or_else(|| event.pointer("/queryStringParameters/do")).and_then(Value::as_str) {
+    let places = ["/do", "/queryStringParameters/do", "/multiValueQueryStringParameters/do/0"];
+    match places.iter().find_map(|place| event.pointer(place)?.as_str()) {
         Some("record") => stream(&event),
         Some("fail") => Err("test_function was told to fail".into()),
         Some("crash") => std::process::exit(7),

@@ -35,7 +35,7 @@ pub(crate) fn at_home(functions: &[Function], apis: &[ApiAddress]) -> Vec<Functi
         for api in apis {
             let domain = match api.kind {
                 ApiKind::FunctionUrl => arn::function_url_domain(api.name.strip_suffix("Url").unwrap_or(&api.name)),
-                ApiKind::Http | ApiKind::Rest => arn::api_domain(&api.name),
+                ApiKind::Http | ApiKind::Rest | ApiKind::LoadBalancer => arn::api_domain(&api.name),
             };
             let here = api.url.split('/').take(3).collect::<Vec<_>>().join("/");
             *value = value.replace(&format!("https://{domain}"), &here);

@@ -132,6 +132,7 @@ fn kind_name(kind: ApiKind) -> &'static str {
         ApiKind::Http => "HTTP API",
         ApiKind::Rest => "REST API",
         ApiKind::FunctionUrl => "function URL",
+        ApiKind::LoadBalancer => "load balancer",
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Stack {
     pub tables: Vec<Table>,
     /// `AWS::Serverless::Function`.
     pub functions: Vec<Function>,
-    /// HTTP APIs, REST APIs and function URLs. The first is served on the stack's own port.
+    /// HTTP APIs, REST APIs, function URLs and listeners of load balancers. The first is served on the stack's own port.
     pub http_apis: Vec<HttpApi>,
     /// `AWS::ApiGatewayV2::Api` with its parts.
     pub web_socket_api: Option<WebSocketApi>,
@@ -160,6 +160,11 @@ pub enum PayloadFormat {
     V1,
     /// 2.0, of HTTP APIs and function URLs.
     V2,
+    /// Of load balancers.
+    LoadBalancer {
+        /// `lambda.multi_value_headers.enabled` of the target group.
+        multi_value: bool,
+    },
 }
 
 /// The kind of an API. Kinds differ in their events, their errors and their paths.
@@ -172,9 +177,11 @@ pub enum ApiKind {
     Rest,
     /// `FunctionUrlConfig` of a function.
     FunctionUrl,
+    /// `AWS::ElasticLoadBalancingV2::Listener`.
+    LoadBalancer,
 }
 
-/// An HTTP API, a REST API or a function URL.
+/// An HTTP API, a REST API, a function URL, or a listener of a load balancer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpApi {
     /// The key under `Resources`, or the id that SAM gives it.

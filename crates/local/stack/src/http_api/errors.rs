@@ -13,7 +13,7 @@ use crate::stack::ApiKind;
 pub(super) fn no_route(kind: ApiKind) -> Response<Body> {
     match kind {
         ApiKind::Rest => message(StatusCode::FORBIDDEN, "Missing Authentication Token"),
-        ApiKind::Http | ApiKind::FunctionUrl => message(StatusCode::NOT_FOUND, "Not Found"),
+        ApiKind::Http | ApiKind::FunctionUrl | ApiKind::LoadBalancer => message(StatusCode::NOT_FOUND, "Not Found"),
     }
 }
 
@@ -23,6 +23,7 @@ pub(super) fn function_failed(kind: ApiKind) -> Response<Body> {
         ApiKind::Rest => message(StatusCode::BAD_GATEWAY, "Internal server error"),
         ApiKind::Http => message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         ApiKind::FunctionUrl => message(StatusCode::BAD_GATEWAY, "Internal Server Error"),
+        ApiKind::LoadBalancer => message(StatusCode::BAD_GATEWAY, "Bad Gateway"),
     }
 }
 
@@ -38,6 +39,7 @@ pub(super) fn unavailable(kind: ApiKind) -> Response<Body> {
         ApiKind::Rest => message(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error"),
         ApiKind::Http => message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
         ApiKind::FunctionUrl => message(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"),
+        ApiKind::LoadBalancer => message(StatusCode::BAD_GATEWAY, "Bad Gateway"),
     }
 }
 
@@ -46,5 +48,6 @@ pub(super) fn timed_out(kind: ApiKind) -> Response<Body> {
     match kind {
         ApiKind::Rest => message(StatusCode::GATEWAY_TIMEOUT, "Endpoint request timed out"),
         ApiKind::Http | ApiKind::FunctionUrl => message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+        ApiKind::LoadBalancer => message(StatusCode::GATEWAY_TIMEOUT, "Gateway Time-out"),
     }
 }

@@ -1,5 +1,5 @@
-//! API Gateway's HTTP and REST APIs, and Lambda's function URLs: pass a request to a function, and its
-//! response to the client.
+//! API Gateway's HTTP and REST APIs, Lambda's function URLs, and load balancers: pass a request to a
+//! function, and its response to the client.
 //!
 //! The first API of a template is on the stack's own port, each other one on a port of its own.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
@@ -8,6 +8,7 @@ mod authorizers;
 mod cors;
 mod errors;
 pub(crate) mod event;
+mod event_load_balancer;
 mod event_v1;
 pub(crate) mod integration_response;
 pub(crate) mod multi_value;
@@ -174,7 +175,9 @@ impl Api {
         let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(self.definition.stage.as_str()));
         match rest {
             Some("") => "/",
-            Some(rest) if rest.starts_with('/') && self.definition.kind != ApiKind::FunctionUrl => rest,
+            Some(rest) if rest.starts_with('/') && matches!(self.definition.kind, ApiKind::Http | ApiKind::Rest) => {
+                rest
+            }
             _ => path,
         }
     }
@@ -221,7 +224,7 @@ impl Api {
                 Err(_) => errors::function_failed(kind),
                 Ok(body) => match payload {
                     PayloadFormat::V2 => integration_response::read(&body),
-                    PayloadFormat::V1 => {
+                    PayloadFormat::V1 | PayloadFormat::LoadBalancer { .. } => {
                         integration_response::read_v1(&body).unwrap_or_else(|| errors::function_failed(kind))
                     }
                 },
@@ -257,6 +260,9 @@ impl Api {
                     event["stageVariables"] = serde_json::json!(stage_variables);
                 }
                 event
+            }
+            PayloadFormat::LoadBalancer { multi_value } => {
+                event_load_balancer::build(parts, body, logical_id, multi_value, peer.ip())
             }
             PayloadFormat::V1 => {
                 let is_rest = *kind == ApiKind::Rest;

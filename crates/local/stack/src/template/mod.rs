@@ -20,6 +20,7 @@ mod kinesis;
 mod known_policies;
 mod lambda_resources;
 mod layers;
+mod load_balancers;
 mod parameters;
 mod policies;
 mod problems;
@@ -161,6 +162,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
         }
     }
     lambda_resources::add(resolver, &mut stack);
+    load_balancers::add(resolver, &mut stack);
     buckets::add_events(&mut stack, resolver);
     queues::add_foreign(&mut stack, resolver);
     kinesis::add_foreign(&mut stack, resolver);
@@ -209,6 +211,7 @@ fn local(
         resources::MANAGED_POLICY | resources::POLICY => policies.add_policy(id, kind, resource, &properties),
         resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
         resources::SSM_PARAMETER => stack.ssm_parameters.extend(ssm::read(id, resource, &properties)),
+        // Read once all functions are.
         resources::EVENT_SOURCE_MAPPING | resources::LAMBDA_URL | resources::SCHEDULE => {}
         resources::SECRET => stack.secrets.extend(secrets::read(id, resource, &properties)),
         resources::BUCKET => stack.buckets.extend(buckets::read(id, resource, &properties)),

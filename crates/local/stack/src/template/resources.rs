@@ -16,6 +16,9 @@ pub(super) const EVENT_SOURCE_MAPPING: &str = "AWS::Lambda::EventSourceMapping";
 pub(super) const LAMBDA_URL: &str = "AWS::Lambda::Url";
 pub(super) const SCHEDULE: &str = "AWS::Scheduler::Schedule";
 pub(super) const SSM_PARAMETER: &str = "AWS::SSM::Parameter";
+pub(super) const LISTENER: &str = "AWS::ElasticLoadBalancingV2::Listener";
+pub(super) const LISTENER_RULE: &str = "AWS::ElasticLoadBalancingV2::ListenerRule";
+pub(super) const TARGET_GROUP: &str = "AWS::ElasticLoadBalancingV2::TargetGroup";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
 pub(super) const KINESIS_STREAM: &str = "AWS::Kinesis::Stream";
@@ -43,7 +46,7 @@ pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
 /// ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 19] = [
+const CLOUD_ONLY: [&str; 20] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -67,16 +70,17 @@ const CLOUD_ONLY: [&str; 19] = [
     "AWS::Lambda::Permission",
     "AWS::SQS::QueuePolicy",
     "AWS::KMS::",
+    // Listeners are APIs on this machine.
+    "AWS::ElasticLoadBalancingV2::",
     // A mapping reads the stream itself.
     "AWS::Kinesis::StreamConsumer",
 ];
 
 /// Types that invoke functions or decide on their requests, with a way out. Without such a resource,
 /// functions would not see what they see on AWS.
-const REFUSED: [(&str, &str); 11] = [
+const REFUSED: [(&str, &str); 10] = [
     ("AWS::Lambda::Function", "write it as AWS::Serverless::Function"),
     ("AWS::ApiGateway::RestApi", "write it as AWS::Serverless::Api"),
-    ("AWS::ElasticLoadBalancingV2::TargetGroup", "give the function an HttpApi event beside the load balancer"),
     ("AWS::Pipes::Pipe", "write it as an event of the function"),
     ("AWS::Serverless::Application", "run the nested template by itself with --template"),
     ("AWS::CloudFormation::Stack", "run the nested template by itself with --template"),

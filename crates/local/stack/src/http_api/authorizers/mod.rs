@@ -113,7 +113,7 @@ impl Grant {
     pub(super) fn add_to(self, event: &mut Value, format: PayloadFormat, api: ApiKind) {
         let value = match (self, format) {
             (Self::Lambda { context, .. }, PayloadFormat::V2) => json!({ "lambda": context }),
-            (Self::Lambda { principal, mut context }, PayloadFormat::V1) => {
+            (Self::Lambda { principal, mut context }, _) => {
                 if let Some(principal) = principal {
                     context.insert("principalId".to_owned(), Value::String(principal));
                 }
@@ -126,7 +126,7 @@ impl Grant {
             (Self::Jwt { claims, scopes }, PayloadFormat::V2) => {
                 json!({ "jwt": { "claims": claims, "scopes": scopes } })
             }
-            (Self::Jwt { claims, scopes }, PayloadFormat::V1) => json!({ "claims": claims, "scopes": scopes }),
+            (Self::Jwt { claims, scopes }, _) => json!({ "claims": claims, "scopes": scopes }),
         };
         event["requestContext"]["authorizer"] = value;
     }
@@ -206,12 +206,12 @@ fn lambda_event(event: AuthorizerEvent, identity: &[String], request: &Authorize
                 let identity = (!identity.is_empty()).then_some(identity);
                 fields.insert("identitySource".to_owned(), json!(identity));
             }
-            PayloadFormat::V1 if !is_rest => {
+            _ if !is_rest => {
                 for name in ["identitySource", "authorizationToken"] {
                     fields.insert(name.to_owned(), json!(identity.join(",")));
                 }
             }
-            PayloadFormat::V1 => {}
+            _ => {}
         }
     }
     event

@@ -1,0 +1,57 @@
+//! The event of a load balancer's target group.
+//!
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-alb.html>.
+
+use std::net::IpAddr;
+
+use axum::http::header;
+use axum::http::request::Parts;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::event::is_text;
+use super::multi_value::{Multiple, last};
+use crate::arn;
+
+/// The event for a request to the listener `listener`. With `multi_value`, all values of headers and
+/// parameters are in lists.
+pub(super) fn build(parts: &Parts, body: &Bytes, listener: &str, multi_value: bool, source_ip: IpAddr) -> Value {
+    let mut headers = Multiple::new();
+    for (name, value) in &parts.headers {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        headers.entry(name.as_str().to_owned()).or_default().push(value);
+    }
+    let before = headers.remove("x-forwarded-for").map(|addresses| format!("{}, ", addresses.join(", ")));
+    headers.insert("x-forwarded-for".to_owned(), vec![format!("{}{source_ip}", before.unwrap_or_default())]);
+    headers.insert("x-forwarded-proto".to_owned(), vec!["http".to_owned()]);
+    headers.insert("x-forwarded-port".to_owned(), vec!["80".to_owned()]);
+    // A load balancer does not decode parameters.
+    let mut query = Multiple::new();
+    for pair in parts.uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        query.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    let is_plain = is_text(&parts.headers) && !parts.headers.contains_key(header::CONTENT_ENCODING);
+    let (body, is_base64) = match std::str::from_utf8(body) {
+        Ok(text) if is_plain => (text.to_owned(), false),
+        _ => (STANDARD.encode(body), true),
+    };
+    let group = format!("{}:targetgroup/{listener}/0000000000000000", arn::of_region("elasticloadbalancing"));
+    let mut event = json!({
+        "requestContext": { "elb": { "targetGroupArn": group } },
+        "httpMethod": parts.method.as_str(),
+        "path": parts.uri.path(),
+        "body": body,
+        "isBase64Encoded": is_base64,
+    });
+    if multi_value {
+        event["multiValueHeaders"] = json!(headers);
+        event["multiValueQueryStringParameters"] = json!(query);
+    } else {
+        event["headers"] = json!(last(&headers));
+        event["queryStringParameters"] = json!(last(&query));
+    }
+    event
+}
