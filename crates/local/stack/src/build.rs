@@ -82,6 +82,8 @@ struct Metadata {
 #[derive(Deserialize)]
 struct Package {
     name: String,
+    /// The registry; `None` for a package on this machine.
+    source: Option<String>,
     manifest_path: PathBuf,
     default_run: Option<String>,
     targets: Vec<Target>,
@@ -134,6 +136,14 @@ async fn metadata(folder: &Path, function: &Function) -> Result<Metadata, BuildE
         return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+}
+
+/// The folders of a workspace's packages, and of their dependencies on this machine.
+pub(crate) async fn package_folders(workspace: &Path) -> Result<BTreeSet<PathBuf>, BuildError> {
+    let output = cargo(workspace).args(["metadata", "--format-version=1"]).output().await.map_err(BuildError::Cargo)?;
+    let metadata: Metadata = serde_json::from_slice(&output.stdout).map_err(|_| BuildError::Failed)?;
+    let local = metadata.packages.into_iter().filter(|package| package.source.is_none());
+    Ok(local.filter_map(|package| package.manifest_path.parent().map(Path::to_owned)).collect())
 }
 
 /// The binary that a function's template means: the one it names, else the only one of its crate,
@@ -268,6 +278,7 @@ not json"#;
         let target = |name: &&str| Target { name: (*name).to_owned(), kind: vec!["bin".to_owned()] };
         let package = |(folder, binaries): &(&str, &[&str])| Package {
             name: folder.trim_matches('/').to_owned(),
+            source: None,
             manifest_path: Path::new("/w").join(folder).join("Cargo.toml"),
             default_run: None,
             targets: binaries.iter().map(target).collect(),

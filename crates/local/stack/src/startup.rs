@@ -1,5 +1,7 @@
 //! Starts a stack in order, and stops it.
 
+mod mappings;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,7 +10,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use engine::{Engine, EngineError, Storage};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,12 +20,10 @@ use crate::buckets::{Buckets, BucketsError};
 use crate::build;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
-use crate::event_source_mapping::source::StreamSource;
-use crate::event_source_mapping::{DynamoDbSource, Mapping, MappingSource};
 use crate::faults::Faults;
 use crate::functions::{Endpoints, Functions, binary_in};
 use crate::http_api::HttpApis;
-use crate::kinesis::{self, Kinesis, KinesisSource};
+use crate::kinesis::{self, Kinesis};
 use crate::listen;
 use crate::messaging;
 use crate::metrics::Metrics;
@@ -36,12 +35,12 @@ use crate::routing;
 use crate::schedules::Schedules;
 use crate::secrets::Secrets;
 use crate::ssm::{self, SsmParameters};
-use crate::stack::{Function, Stack, StreamMapping, StreamRef};
+use crate::stack::{Function, Stack};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
 use crate::waiting_items::WaitingItems;
-use crate::watch::Watch;
+use crate::watch::{Binaries, Watch};
 use crate::websocket_api::{self, WebSocketServer};
 
 /// How long to wait for running requests when the stack stops.
@@ -96,7 +95,8 @@ impl RunningStack {
         if let Some(engine) = &engine {
             engine.set_authorizer(Arc::clone(&policies) as Arc<dyn engine::Authorizer>);
         }
-        let binaries = binaries(options, folder, &stack).await?;
+        let binaries = build(options, folder, &stack).await?;
+        let paths = paths(options, &stack, binaries.as_ref());
 
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let http = format!("http://{here}");
@@ -118,7 +118,7 @@ impl RunningStack {
         };
         endpoints.aws_domains = aws_domains.as_ref().map(AwsDomains::variables).unwrap_or_default();
         let faults = Arc::new(Faults::default());
-        let binary = |function: &Function| binaries.get(&function.logical_id).cloned().unwrap_or_default();
+        let binary = |function: &Function| paths.get(&function.logical_id).cloned().unwrap_or_default();
         let metrics = Arc::new(Metrics::default());
         let functions =
             Functions::new(&api_addresses::at_home(&stack.functions, &apis), binary, endpoints, &faults, &metrics);
@@ -185,14 +185,9 @@ impl RunningStack {
                 table_streams.insert(table.logical_id.clone(), stream_arn);
             }
         }
-        if options.no_build {
-            functions.warm().await?;
-        } else {
-            functions.try_warm().await;
-        }
-        let watch = start_watch(options, folder, &stack, &functions).await;
-        let streams = Streams { of_tables: table_streams, kinesis, identity, engine: engine.as_ref() };
-        let mappings = start_mappings(&stack, &admin, &streams, data)?;
+        let watch = start_functions(options, &functions, binaries).await?;
+        let streams = mappings::Streams { of_tables: table_streams, kinesis, identity, engine: engine.as_ref() };
+        let mappings = mappings::start(&stack, &admin, &streams, data)?;
         let queue_mappings = QueueMappings::start(&functions, &admin.queues, &policies)
             .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
         let schedules = Schedules::start(&functions)?;
@@ -340,29 +335,47 @@ async fn start_dynamodb(
     Ok((Some(engine), url, Identity::local()))
 }
 
+/// Finds and builds the functions' binaries, unless the stack uses existing ones.
+async fn build(options: &Options, folder: &Path, stack: &Stack) -> Result<Option<Binaries>, StartError> {
+    if options.no_build {
+        return Ok(None);
+    }
+    let found = build::find(folder, &stack.functions).await?;
+    let built = build::build(&options.profile, &found.values().cloned().collect()).await?;
+    Ok(Some(Binaries { found, built }))
+}
+
 /// The path of each function's binary, by logical id.
-async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTreeMap<String, PathBuf>, StartError> {
-    if !options.no_build {
-        let found = build::find(folder, &stack.functions).await?;
-        let built = build::build(&options.profile, &found.values().cloned().collect()).await?;
-        return Ok(found.into_iter().map(|(id, binary)| (id, built[&binary].clone())).collect());
+fn paths(options: &Options, stack: &Stack, binaries: Option<&Binaries>) -> BTreeMap<String, PathBuf> {
+    if let Some(Binaries { found, built }) = binaries {
+        return found.iter().filter_map(|(id, binary)| Some((id.clone(), built.get(binary)?.clone()))).collect();
     }
     let own = || std::env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
     let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
     let folder = folder.canonicalize().unwrap_or(folder);
-    Ok(stack.functions.iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function))).collect())
+    stack.functions.iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function))).collect()
 }
 
-/// Watches the sources with `--watch`. The stack also runs if that is impossible.
-async fn start_watch(options: &Options, folder: &Path, stack: &Stack, functions: &Arc<Functions>) -> Option<Watch> {
-    if !options.watch || options.no_build {
-        return None;
-    }
-    let watch = async {
-        let found = build::find(folder, &stack.functions).await?;
-        Watch::start(&options.template, &options.profile, functions, found).await
+/// Starts an instance of each function, and watches the sources with `--watch`. A function of other
+/// people may need something that is not here, so that only existing binaries must start.
+async fn start_functions(
+    options: &Options,
+    functions: &Arc<Functions>,
+    binaries: Option<Binaries>,
+) -> Result<Option<Watch>, StartError> {
+    let Some(binaries) = binaries else {
+        functions.warm().await?;
+        return Ok(None);
     };
-    watch.await.inspect_err(|error| tracing::warn!("--watch has no effect: {error}")).ok()
+    if options.watch {
+        // It starts the instances from its copies.
+        match Watch::start(&options.template, &options.profile, functions, binaries).await {
+            Ok(watch) => return Ok(Some(watch)),
+            Err(error) => tracing::warn!("--watch has no effect: {error}"),
+        }
+    }
+    functions.try_warm().await;
+    Ok(None)
 }
 
 /// Records the tables' consumption at each interval.
@@ -372,71 +385,4 @@ async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
         ticks.tick().await;
         metrics.record_usage(meter.used());
     }
-}
-
-/// The streams that mappings read.
-struct Streams<'a> {
-    /// Their ARNs by the tables' logical ids.
-    of_tables: BTreeMap<String, String>,
-    kinesis: Option<Arc<Kinesis>>,
-    identity: Identity,
-    engine: Option<&'a Engine>,
-}
-
-/// A stream, its ARN, and a signal of new records.
-type Stream = (Arc<dyn StreamSource>, String, Option<watch::Receiver<()>>);
-
-impl Streams<'_> {
-    /// The stream of a mapping, read with the role of its function.
-    fn get(&self, function: &Function, mapping: &StreamMapping, stack: &Stack, dynamodb: &str) -> Option<Stream> {
-        match &mapping.stream {
-            StreamRef::Table(id) => {
-                let stream_arn = self.of_tables.get(id)?.clone();
-                let client = dynamodb::streams_client(dynamodb, &self.identity.of_function(&function.name));
-                let table = stack.tables.iter().find(|table| table.logical_id == *id);
-                let writes = self.engine.zip(table).map(|(engine, table)| engine.subscribe_to_writes(&table.name));
-                Some((Arc::new(DynamoDbSource { client, stream_arn: stream_arn.clone() }), stream_arn, writes))
-            }
-            StreamRef::Kinesis(arn) => {
-                let kinesis = Arc::clone(self.kinesis.as_ref()?);
-                let name = kinesis::stream_name(arn);
-                let stream_arn = stack.kinesis_streams.iter().find(|stream| stream.name == name)?.arn.clone();
-                let writes = kinesis.writes(name);
-                let role = function.role.clone();
-                Some((Arc::new(KinesisSource { kinesis, stream_arn: stream_arn.clone(), role }), stream_arn, writes))
-            }
-        }
-    }
-}
-
-fn start_mappings(
-    stack: &Stack,
-    admin: &AdminState,
-    streams: &Streams<'_>,
-    data: Option<&Path>,
-) -> Result<Vec<Mapping>, StartError> {
-    let queue = |id: &String| stack.queues.iter().find(|queue| queue.logical_id == *id);
-    let mut mappings = Vec::new();
-    for pool in admin.functions.all() {
-        for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
-            let name = || format!("mapping {} of {}", mapping.event_id, pool.function().short_name());
-            let found = streams.get(pool.function(), mapping, stack, &admin.addresses.dynamodb);
-            let Some((stream, stream_arn, writes)) = found else {
-                let (StreamRef::Table(stream) | StreamRef::Kinesis(stream)) = mapping.stream.clone();
-                return Err(StartError::NoStream { mapping: name(), table: stream });
-            };
-            let source = MappingSource {
-                stream,
-                stream_arn,
-                failure_queue: mapping.on_failure_queue.as_ref().and_then(queue),
-                queues: Arc::clone(&admin.queues),
-                policies: &admin.policies,
-                data,
-                writes,
-            };
-            let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
-            mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);
-        }
-    }
-    Ok(mappings)
 }

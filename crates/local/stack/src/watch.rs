@@ -2,13 +2,12 @@
 //!
 //! Each binary runs from a copy, because cargo removes its own file when it links again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
-use serde::Deserialize;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
@@ -18,6 +17,9 @@ use crate::functions::Functions;
 
 /// A build starts when no source has changed for this time: editors write a file in several steps.
 const QUIET: Duration = Duration::from_millis(50);
+
+/// Copies of a binary that are kept.
+const COPIES_KEPT: usize = 2;
 
 /// Folders without sources.
 const IGNORED: [&str; 2] = ["target", "node_modules"];
@@ -34,6 +36,15 @@ pub(crate) enum WatchError {
     /// A binary cannot be copied.
     #[error("cannot copy the functions' binaries")]
     Copy(#[from] std::io::Error),
+}
+
+/// The binaries of the functions, as the start has found and built them.
+#[derive(Debug)]
+pub(crate) struct Binaries {
+    /// By the functions' logical ids.
+    pub(crate) found: BTreeMap<String, Binary>,
+    /// Where cargo put each.
+    pub(crate) built: BTreeMap<Binary, PathBuf>,
 }
 
 /// Watches the sources until it is dropped.
@@ -57,9 +68,11 @@ struct Rebuild {
     functions: Arc<Functions>,
     found: BTreeMap<String, Binary>,
     copies: TempDir,
-    generation: u64,
     /// When cargo linked each running binary.
     linked: BTreeMap<Binary, SystemTime>,
+    /// The folders of each binary's copies. The copy before the last one is kept, because an
+    /// instance of it may be starting.
+    folders: BTreeMap<Binary, VecDeque<PathBuf>>,
 }
 
 impl Watch {
@@ -71,7 +84,7 @@ impl Watch {
         template: &Path,
         profile: &str,
         functions: &Arc<Functions>,
-        found: BTreeMap<String, Binary>,
+        Binaries { found, built }: Binaries,
     ) -> Result<Self, WatchError> {
         let changes = Arc::new(Changes::default());
         let template = template.canonicalize()?;
@@ -88,10 +101,10 @@ impl Watch {
             functions: Arc::clone(functions),
             found,
             copies: TempDir::with_prefix("tidemark-")?,
-            generation: 0,
             linked: BTreeMap::new(),
+            folders: BTreeMap::new(),
         };
-        rebuild.run().await?;
+        rebuild.replace(built).await?;
         let task = AbortOnDropHandle::new(tokio::spawn(follow(changes, rebuild)));
         Ok(Self { _watcher: watcher, _task: task })
     }
@@ -102,12 +115,16 @@ impl Rebuild {
     /// names.
     async fn run(&mut self) -> Result<Vec<String>, WatchError> {
         let built = build::build(&self.profile, &self.found.values().cloned().collect()).await?;
-        self.generation += 1;
+        Ok(self.replace(built).await?)
+    }
+
+    /// Gives new instances to the functions whose binary changed.
+    async fn replace(&mut self, built: BTreeMap<Binary, PathBuf>) -> std::io::Result<Vec<String>> {
         let mut changed = BTreeMap::new();
         for (binary, path) in built {
             let linked = tokio::fs::metadata(&path).await?.modified()?;
             if self.linked.get(&binary) != Some(&linked) {
-                changed.insert(binary.clone(), self.copy(&path).await?);
+                changed.insert(binary.clone(), self.copy(&binary, &path).await?);
                 self.linked.insert(binary, linked);
             }
         }
@@ -122,13 +139,18 @@ impl Rebuild {
         Ok(names)
     }
 
-    /// Copies a binary to a folder of its own; the name stays.
-    async fn copy(&self, binary: &Path) -> std::io::Result<PathBuf> {
-        let number = self.linked.len();
-        let folder = self.copies.path().join(format!("{}-{number}-{}", self.generation, fastrand::u32(..)));
-        tokio::fs::create_dir_all(&folder).await?;
-        let copy = folder.join(binary.file_name().unwrap_or_default());
-        tokio::fs::copy(binary, &copy).await?;
+    /// Copies a binary to a folder of its own, and removes older copies; the name stays.
+    async fn copy(&mut self, binary: &Binary, path: &Path) -> std::io::Result<PathBuf> {
+        let folder = tempfile::tempdir_in(self.copies.path())?.keep();
+        let copy = folder.join(path.file_name().unwrap_or_default());
+        tokio::fs::copy(path, &copy).await?;
+        let folders = self.folders.entry(binary.clone()).or_default();
+        folders.push_back(folder);
+        while folders.len() > COPIES_KEPT {
+            if let Some(old) = folders.pop_front() {
+                tokio::fs::remove_dir_all(old).await?;
+            }
+        }
         Ok(copy)
     }
 }
@@ -194,29 +216,12 @@ fn watch_package(watcher: &mut RecommendedWatcher, folder: &Path) -> Result<(), 
     Ok(())
 }
 
-/// The output of `cargo metadata`.
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    manifest_path: PathBuf,
-    /// The registry; `None` for a package on this machine.
-    source: Option<String>,
-}
-
 /// The folders of the functions' packages, and of their dependencies on this machine.
-async fn package_folders(found: &BTreeMap<String, Binary>) -> Result<BTreeSet<PathBuf>, WatchError> {
+async fn package_folders(found: &BTreeMap<String, Binary>) -> Result<BTreeSet<PathBuf>, BuildError> {
     let workspaces: BTreeSet<&Path> = found.values().map(Binary::workspace).collect();
     let mut folders = BTreeSet::new();
     for workspace in workspaces {
-        let mut cargo = build::cargo(workspace);
-        let output = cargo.args(["metadata", "--format-version=1"]).output().await.map_err(BuildError::Cargo)?;
-        let metadata: Metadata = serde_json::from_slice(&output.stdout).map_err(|_| BuildError::Failed)?;
-        let local = metadata.packages.into_iter().filter(|package| package.source.is_none());
-        folders.extend(local.filter_map(|package| package.manifest_path.parent().map(Path::to_owned)));
+        folders.extend(build::package_folders(workspace).await?);
     }
     Ok(folders)
 }
