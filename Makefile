@@ -95,7 +95,7 @@ scale: ## Model limits and cost up to a million clicks a second: docs/capacity.m
 fuzz: ## Fuzz all parsers of outside input: SECONDS=60 for each target, TARGETS="csv_import ..."
 	scripts/fuzz $(SECONDS) $(TARGETS)
 
-bench: crates/verify/bench/node/node_modules/.package-lock.json ## Measure cost and speed, and compare them: docs/benchmarks.md
+bench: tools crates/verify/bench/node/node_modules/.package-lock.json ## Measure cost and speed, and compare them: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
 	npm --prefix crates/verify/bench/node run --silent build -- "$(abspath target/bench/node)"
 	@# Functions without a Node.js version run as Rust binaries in both stacks.

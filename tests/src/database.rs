@@ -10,7 +10,7 @@ use aws_sdk_dynamodbstreams::types::ShardIteratorType;
 use engine::{Engine, Options};
 use local::dynamodb::{Identity, client, streams_client};
 use local::event_source_mapping::filter::Filters;
-use local::event_source_mapping::record::StreamRecord;
+use local::event_source_mapping::record::{StreamRecord, of_dynamodb};
 use uuid::Uuid;
 
 /// The variable with the URL of another engine: DynamoDB Local without `-sharedDb`, which keeps the
@@ -147,7 +147,7 @@ impl Database {
                 // An open shard never ends: an empty page says that this is all so far.
                 next = page.next_shard_iterator.filter(|_| !found.is_empty());
                 for record in &found {
-                    let event = StreamRecord::read(record, &stream, &filters).event;
+                    let event = StreamRecord::new(of_dynamodb(record, &stream), &filters).event;
                     records.extend(event.map(|event| serde_json::from_str(event.get())).transpose()?);
                 }
             }

@@ -5,7 +5,7 @@ use aws_sdk_dynamodbstreams::types::ShardIteratorType;
 use engine::Engine;
 use local::dynamodb::Identity;
 use local::event_source_mapping::filter::Filters;
-use local::event_source_mapping::record::StreamRecord;
+use local::event_source_mapping::record::{StreamRecord, of_dynamodb};
 use serde_json::Value;
 
 use crate::stack;
@@ -40,7 +40,8 @@ impl Stream {
     pub(crate) async fn news(&mut self) -> Result<Vec<Value>> {
         let page = self.client.get_records().shard_iterator(&self.iterator).send().await?;
         self.iterator = page.next_shard_iterator.clone().context("the shard has ended")?;
-        let events = page.records().iter().map(|record| StreamRecord::read(record, &self.arn, &self.filters).event);
+        let events =
+            page.records().iter().map(|record| StreamRecord::new(of_dynamodb(record, &self.arn), &self.filters).event);
         events.flatten().map(|event| Ok(serde_json::from_str(event.get())?)).collect()
     }
 }

@@ -17,6 +17,7 @@ mod game_relay;
 mod game_stream;
 mod hot_day;
 mod journal;
+mod local_tools;
 mod migrate;
 mod okusuri;
 mod report;
@@ -70,6 +71,7 @@ enum BenchSection {
     Cpu,
     Functions,
     Stack,
+    LocalTools,
     GameRelay,
     GameCrowd,
 }
@@ -167,6 +169,7 @@ async fn main() -> Result<()> {
             BenchSection::Cpu => cpu::rows(effort)?,
             BenchSection::Functions => functions::rows(&folders, effort).await?,
             BenchSection::Stack => stack::rows(&folders, effort).await?,
+            BenchSection::LocalTools => local_tools::rows(&folders, effort).await?,
             BenchSection::GameRelay => game_relay::rows(&folders, effort).await?,
             BenchSection::GameCrowd => game_relay::crowd_rows(&folders, effort).await?,
         });

@@ -42,7 +42,8 @@ impl StreamRecord {
 }
 
 /// A record of the table's stream `stream_arn`.
-pub(super) fn of_dynamodb(record: &Record, stream_arn: &str) -> SourceRecord {
+#[must_use]
+pub fn of_dynamodb(record: &Record, stream_arn: &str) -> SourceRecord {
     let change = record.dynamodb();
     let created_ms = change
         .and_then(|change| change.approximate_creation_date_time())
