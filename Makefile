@@ -110,8 +110,8 @@ build: page binaries ## Build the page, the functions and the local stack
 invoke: ## Send an event to a function of the running stack: FUNCTION=click-writer EVENT=usual
 	@FUNCTION="$(FUNCTION)" EVENT="$(EVENT)" TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/invoke
 
-watch: tools ## Rebuild the functions on each change with `cargo lambda watch`, for the running stack
-	TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/watch
+watch: requires page ## Like run, and rebuild the functions on each change
+	MAKEFLAGS= cargo run --locked --quiet --package tidemark-local -- --watch
 
 screenshots: page ## Take a picture of every page in every theme and size
 	scripts/browser-test screenshots -- "$(abspath $(SCREENSHOTS))"

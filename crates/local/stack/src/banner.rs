@@ -180,6 +180,7 @@ mod tests {
             timeout: Duration::from_secs(29),
             responds: false,
             throttle: None,
+            authorizer: None,
         };
         let sockets = WebSocketApi {
             logical_id: "Sockets".to_owned(),

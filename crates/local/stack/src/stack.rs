@@ -252,6 +252,8 @@ pub struct WebSocketRoute {
     pub responds: bool,
     /// `RouteSettings` of the stage for this route; they replace the default ones.
     pub throttle: Option<Throttle>,
+    /// The function that decides about handshakes; only `$connect` has one.
+    pub authorizer: Option<LambdaAuthorizer>,
 }
 
 /// `CorsConfiguration` of an HTTP API.

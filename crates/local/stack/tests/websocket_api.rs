@@ -58,6 +58,43 @@ async fn connect_refuses_a_handshake_with_its_own_status() {
     running.stop().await;
 }
 
+const GUARD: &str = "
+  Guard:
+    Type: AWS::Serverless::Function
+    Metadata: { BuildProperties: { Binary: test_function } }
+    Properties: { Runtime: provided.al2023, FunctionName: guard }
+  Guarding:
+    Type: AWS::ApiGatewayV2::Authorizer
+    Properties:
+      ApiId: !Ref Sockets
+      Name: guarding
+      AuthorizerType: REQUEST
+      IdentitySource: [route.request.header.X-Token]
+      AuthorizerUri: !Sub 'arn:aws:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${Guard.Arn}/invocations'
+";
+
+#[tokio::test]
+async fn an_authorizer_decides_about_handshakes_and_its_context_is_in_every_event() {
+    let stage = Stage::sockets(&ALL, "");
+    let path = stage.path("template.yaml");
+    let template = std::fs::read_to_string(&path).unwrap();
+    let guarded = "RouteKey: $connect, AuthorizationType: CUSTOM, AuthorizerId: !Ref Guarding,";
+    std::fs::write(&path, template.replace("RouteKey: $connect,", guarded)).unwrap();
+    stage.add_resources(GUARD.trim_matches('\n'));
+    let running = stage.start().await;
+    for (token, status) in [("", 401), ("invalid", 401), ("stranger", 403), ("broken", 500)] {
+        assert_eq!(refusal(Player::try_connect(&running, "", &[("x-token", token)]).await), status, "{token}");
+    }
+    assert!(stage.events("CONNECT").is_empty(), "a refused handshake does not reach $connect");
+    let mut player = Player::try_connect(&running, "", &[("x-token", "member")]).await.unwrap();
+    player.id().await;
+    for event in [stage.event("CONNECT").await, stage.event("MESSAGE").await] {
+        let authorizer = &event["requestContext"]["authorizer"];
+        assert_eq!((&authorizer["principalId"], &authorizer["tenant"]), (&json!("member"), &json!("blue")));
+    }
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn connect_chooses_a_subprotocol() {
     let stage = Stage::sockets(&ALL, "");

@@ -246,14 +246,17 @@ fn validation(properties: &Properties<'_>, name: &str) -> Option<String> {
     }
 }
 
-/// An expression such as `$request.header.Authorization`; REST APIs write it without the dollar.
+/// An expression such as `$request.header.Authorization`. REST APIs write it without the dollar, and
+/// WebSocket APIs as `route.request.header.Authorization`.
 fn expression(properties: &Properties<'_>, place: &Node) -> Option<IdentitySource> {
     let text = properties.resolver.text(place)?;
     let (kind, name) = text.trim_start_matches('$').rsplit_once('.').unwrap_or_default();
     let name = name.to_owned();
     match kind {
-        "request.header" | "method.request.header" => Some(IdentitySource::Header(name)),
-        "request.querystring" | "method.request.querystring" => Some(IdentitySource::Query(name)),
+        "request.header" | "method.request.header" | "route.request.header" => Some(IdentitySource::Header(name)),
+        "request.querystring" | "method.request.querystring" | "route.request.querystring" => {
+            Some(IdentitySource::Query(name))
+        }
         "stageVariables" => Some(IdentitySource::StageVariable(name)),
         _ if text.trim_start_matches('$').starts_with("context.") => {
             let path = text.trim_start_matches('$').trim_start_matches("context.");

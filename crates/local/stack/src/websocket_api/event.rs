@@ -30,6 +30,8 @@ pub struct Client {
     pub source_ip: IpAddr,
     /// Its `User-Agent`.
     pub user_agent: Option<String>,
+    /// The answer of the authorizer, in every event.
+    pub authorizer: Option<Value>,
 }
 
 impl Client {
@@ -38,7 +40,7 @@ impl Client {
     pub fn new(parts: &Parts, source_ip: IpAddr, now: Timestamp) -> Self {
         let user_agent = parts.headers.get(header::USER_AGENT);
         let user_agent = user_agent.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        Self { id: connection_id(), connected_at: now, source_ip, user_agent }
+        Self { id: connection_id(), connected_at: now, source_ip, user_agent, authorizer: None }
     }
 
     /// `identity` in an event and in the management API.
@@ -118,7 +120,7 @@ fn context(
     request_id: &str,
     now: Timestamp,
 ) -> Value {
-    json!({
+    let mut context = json!({
         "apiId": api.logical_id,
         "connectedAt": client.connected_at.as_millisecond(),
         "connectionId": client.id,
@@ -132,7 +134,11 @@ fn context(
         "requestTimeEpoch": now.as_millisecond(),
         "routeKey": route_key,
         "stage": api.stage,
-    })
+    });
+    if let Some(authorizer) = &client.authorizer {
+        context["authorizer"] = authorizer.clone();
+    }
+    context
 }
 
 /// A connection id in API Gateway's format: 11 bytes in base64, so 16 characters, the last one is

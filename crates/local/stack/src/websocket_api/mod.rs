@@ -33,12 +33,14 @@ use tokio_util::task::TaskTracker;
 pub(crate) use connection::{CloseStatus, Connection};
 pub(crate) use limits::ConnectionLimits;
 
+use crate::arn;
 use crate::faults::Faults;
 use crate::functions::{Functions, Pool};
+use crate::http_api::authorizers::{AuthorizerRequest, LambdaDecider, Refusal};
 use crate::http_api::event::request_id;
 use crate::http_api::integration_response::message;
 use crate::http_api::throttle::Bucket;
-use crate::stack::WebSocketApi;
+use crate::stack::{ApiKind, HttpApi, WebSocketApi, WebSocketRoute};
 use connection::ClosingConnection;
 use event::Client;
 use integration_response::IntegrationResponse;
@@ -54,6 +56,8 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 pub struct WebSocketServer {
     api: WebSocketApi,
     routes: BTreeMap<String, Route>,
+    /// Decides about handshakes before `$connect`.
+    authorizer: Option<LambdaDecider>,
     /// For routes without their own throttling.
     bucket: Option<Bucket>,
     limits: ConnectionLimits,
@@ -94,21 +98,25 @@ impl WebSocketServer {
         faults: &Arc<Faults>,
     ) -> Result<Arc<Self>, WebSocketRouteError> {
         let mut routes = BTreeMap::new();
+        let mut authorizer = None;
+        let find = |route: &WebSocketRoute, function: &str| {
+            let missing = || WebSocketRouteError { route_key: route.route_key.clone(), function: function.to_owned() };
+            functions.get(function).cloned().ok_or_else(missing)
+        };
         for route in &api.routes {
-            let Some(pool) = functions.get(&route.function) else {
-                return Err(WebSocketRouteError {
-                    route_key: route.route_key.clone(),
-                    function: route.function.clone(),
-                });
-            };
+            let pool = find(route, &route.function)?;
+            if let Some(settings) = &route.authorizer {
+                authorizer = Some(LambdaDecider::new(settings.clone(), find(route, &settings.function)?));
+            }
             let bucket = route.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
-            let (key, pool) = (route.route_key.clone(), Arc::clone(pool));
+            let key = route.route_key.clone();
             let route = Route { key, pool, timeout: route.timeout, responds: route.responds, bucket };
             routes.insert(route.key.clone(), route);
         }
         Ok(Arc::new(Self {
             api: api.clone(),
             routes,
+            authorizer,
             bucket: api.throttle.map(|throttle| Bucket::new(throttle, Instant::now())),
             limits,
             faults: Arc::clone(faults),
@@ -192,12 +200,20 @@ impl WebSocketServer {
     /// Runs a connection from the handshake to its end.
     async fn run_connection(
         self: Arc<Self>,
-        client: Client,
+        mut client: Client,
         parts: Parts,
         mut accepted: Response<Body>,
         upgrade: OnUpgrade,
         answer: oneshot::Sender<Response<Body>>,
     ) {
+        match self.authorize(&client, &parts).await {
+            Ok(authorizer) => client.authorizer = authorizer,
+            Err(refusal) => {
+                // The client may have disconnected; the refusal is the same.
+                drop(answer.send(refusal.response(ApiKind::Rest)));
+                return;
+            }
+        }
         match self.admit(&client, &parts).await {
             Ok(Some(IntegrationResponse { protocol: Some(protocol), .. })) => {
                 accepted.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
@@ -234,6 +250,17 @@ impl WebSocketServer {
         let Some(route) = self.routes.get("$disconnect") else { return };
         let event = event::disconnect(&self.api, client, end, Timestamp::now());
         call(route, &event).await;
+    }
+
+    /// The context of the authorizer, if there is one. An error refuses the handshake.
+    async fn authorize(&self, client: &Client, parts: &Parts) -> Result<Option<Value>, Refusal> {
+        let Some(authorizer) = &self.authorizer else { return Ok(None) };
+        let arn = format!("{}:{}/{}/$connect", arn::of_region("execute-api"), self.api.logical_id, self.api.stage);
+        // An authorizer of a WebSocket API gets the event of a REST API's authorizer.
+        let api = HttpApi { stage: self.api.stage.clone(), ..HttpApi::new(&self.api.logical_id, ApiKind::Rest) };
+        let event = |_| event::connect(&self.api, client, parts);
+        let request = AuthorizerRequest { parts, api: &api, arn: &arn, scopes: &[], event: &event };
+        authorizer.decide(request).await.map(|grant| Some(grant.into_text()))
     }
 
     /// The response of `$connect` to a handshake; `None` if there is no such route. An error

@@ -18,7 +18,7 @@ const CACHE_MAX: usize = 10_000;
 
 /// A function that decides, with its answers.
 #[derive(Debug)]
-pub(super) struct LambdaDecider {
+pub(crate) struct LambdaDecider {
     settings: LambdaAuthorizer,
     validation: Option<Regex>,
     pool: Arc<Pool>,
@@ -33,13 +33,13 @@ enum Decision {
 }
 
 impl LambdaDecider {
-    pub(super) fn new(settings: LambdaAuthorizer, pool: Arc<Pool>) -> Self {
+    pub(crate) fn new(settings: LambdaAuthorizer, pool: Arc<Pool>) -> Self {
         // The template's reader has checked the expression.
         let validation = settings.validation.as_ref().and_then(|expression| Regex::new(expression).ok());
         Self { settings, validation, pool, cache: Mutex::default() }
     }
 
-    pub(super) async fn decide(&self, request: AuthorizerRequest<'_>) -> Result<Grant, Refusal> {
+    pub(crate) async fn decide(&self, request: AuthorizerRequest<'_>) -> Result<Grant, Refusal> {
         let sources = self.settings.identity.iter().map(|source| identity(source, &request));
         let Some(identity) = sources.collect::<Option<Vec<_>>>() else { return Err(Refusal::Unauthorized) };
         if let (Some(validation), Some(token)) = (&self.validation, identity.first())

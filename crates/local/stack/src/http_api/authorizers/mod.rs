@@ -17,7 +17,7 @@ use axum::http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use self::jwt::JwtVerifier;
-use self::lambda::LambdaDecider;
+pub(crate) use self::lambda::LambdaDecider;
 use super::integration_response::message;
 use super::multi_value;
 use crate::functions::Functions;
@@ -39,21 +39,21 @@ enum Decider {
 
 /// A request for a decision.
 #[derive(Clone, Copy)]
-pub(super) struct AuthorizerRequest<'a> {
-    pub(super) parts: &'a Parts,
+pub(crate) struct AuthorizerRequest<'a> {
+    pub(crate) parts: &'a Parts,
     /// The API of the request.
-    pub(super) api: &'a HttpApi,
+    pub(crate) api: &'a HttpApi,
     /// `arn:aws:execute-api:<region>:<account>:<api>/<stage>/<method>/<path>`.
-    pub(super) arn: &'a str,
+    pub(crate) arn: &'a str,
     /// The scopes of the route.
-    pub(super) scopes: &'a [String],
+    pub(crate) scopes: &'a [String],
     /// Builds the function's event in a format, without a body.
-    pub(super) event: &'a (dyn Fn(PayloadFormat) -> Value + Sync),
+    pub(crate) event: &'a (dyn Fn(PayloadFormat) -> Value + Sync),
 }
 
 /// An accepted request: its function sees these in its event.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Grant {
+pub(crate) enum Grant {
     /// By a function.
     Lambda { principal: Option<String>, context: Map<String, Value> },
     /// By a token.
@@ -62,7 +62,7 @@ pub(super) enum Grant {
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// The request has no valid identity.
     Unauthorized,
     /// The identity may not make this request.
@@ -113,14 +113,9 @@ impl Grant {
     pub(super) fn add_to(self, event: &mut Value, format: PayloadFormat, api: ApiKind) {
         let value = match (self, format) {
             (Self::Lambda { context, .. }, PayloadFormat::V2) => json!({ "lambda": context }),
+            (grant @ Self::Lambda { .. }, _) if api == ApiKind::Rest => grant.into_text(),
             (Self::Lambda { principal, mut context }, _) => {
-                if let Some(principal) = principal {
-                    context.insert("principalId".to_owned(), Value::String(principal));
-                }
-                if api == ApiKind::Rest {
-                    context.values_mut().for_each(|value| *value = Value::String(text(value)));
-                    context.insert("integrationLatency".to_owned(), json!(0));
-                }
+                context.extend(principal.map(|principal| ("principalId".to_owned(), Value::String(principal))));
                 Value::Object(context)
             }
             (Self::Jwt { claims, scopes }, PayloadFormat::V2) => {
@@ -132,12 +127,26 @@ impl Grant {
     }
 }
 
+impl Grant {
+    /// The context as REST and WebSocket APIs pass it on: as text.
+    pub(crate) fn into_text(self) -> Value {
+        let (principal, mut context) = match self {
+            Self::Lambda { principal, context } => (principal, context),
+            Self::Jwt { claims, .. } => (None, claims),
+        };
+        context.values_mut().for_each(|value| *value = Value::String(text(value)));
+        context.extend(principal.map(|principal| ("principalId".to_owned(), Value::String(principal))));
+        context.insert("integrationLatency".to_owned(), json!(0));
+        Value::Object(context)
+    }
+}
+
 impl Refusal {
     /// The gateway's response. REST APIs have other words than HTTP APIs.
     ///
     /// Source:
     /// <https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html>.
-    pub(super) fn response(self, api: ApiKind) -> Response<Body> {
+    pub(crate) fn response(self, api: ApiKind) -> Response<Body> {
         let is_rest = api == ApiKind::Rest;
         match self {
             Self::Unauthorized => message(StatusCode::UNAUTHORIZED, "Unauthorized"),

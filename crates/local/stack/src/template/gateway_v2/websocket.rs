@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::super::intrinsics::Resolver;
-use super::super::resources;
+use super::super::{resources, routes};
 use super::parts::{Api, Protocol, Route, Stage};
 use super::{GatewayParts, INVOCATION_PATH, function_of};
-use crate::stack::{Function, WebSocketApi, WebSocketRoute};
+use crate::stack::{AuthorizerEvent, AuthorizerKind, Function, LambdaAuthorizer, WebSocketApi, WebSocketRoute};
 
 /// The predefined routes of API Gateway.
 const OWN_ROUTES: [&str; 3] = ["$connect", "$disconnect", "$default"];
@@ -56,11 +56,6 @@ impl GatewayParts {
             let message = format!("{key:?} is not a route key; the keys with $ are {}", OWN_ROUTES.join(", "));
             resolver.problems.at(place, message);
         }
-        if let Some((kind, place)) = route.authorization.as_ref().filter(|(kind, _)| kind != "NONE") {
-            resolver
-                .problems
-                .at(place, format!("{kind} is not supported on this machine for WebSocket APIs: only NONE is"));
-        }
         if let Some((other, place)) = route.response_selection.as_ref().filter(|(selected, _)| selected != "$default") {
             resolver.problems.at(place, format!("{other:?} is not supported: WebSocket APIs have only $default"));
         }
@@ -77,6 +72,32 @@ impl GatewayParts {
             timeout: integration.timeout.unwrap_or(INTEGRATION_MAX).min(INTEGRATION_MAX),
             responds: route.response_selection.is_some() && self.responses.contains(&route.id),
             throttle: stage.route_throttles.get(key).map(|(_, throttle)| *throttle),
+            authorizer: self.websocket_authorizer(route, resolver),
         })
+    }
+
+    /// The authorizer of `$connect`; other routes cannot have one.
+    fn websocket_authorizer(&self, route: &Route, resolver: &Resolver<'_>) -> Option<LambdaAuthorizer> {
+        let (kind, place) = route.authorization.as_ref().filter(|(kind, _)| kind != "NONE")?;
+        if kind == "AWS_IAM" {
+            resolver.problems.ignored(place, routes::IAM_IGNORED);
+            return None;
+        }
+        let chosen = self
+            .authorizers
+            .iter()
+            .find(|(api, own)| *api == route.api && Some(&own.name) == route.authorizer.as_ref());
+        match chosen.map(|(_, authorizer)| &authorizer.kind) {
+            Some(AuthorizerKind::Lambda(lambda)) if kind == "CUSTOM" && route.key == "$connect" => {
+                // Authorizers of WebSocket APIs have one format, and keep no answers.
+                let event = AuthorizerEvent::RequestV1;
+                Some(LambdaAuthorizer { event, simple_responses: false, ttl: Duration::ZERO, ..lambda.clone() })
+            }
+            _ => {
+                let message = "only $connect of a WebSocket API can have an authorizer, of the type CUSTOM and with an AuthorizerId that is a function";
+                resolver.problems.at(place, message);
+                None
+            }
+        }
     }
 }

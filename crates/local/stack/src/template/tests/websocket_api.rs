@@ -51,6 +51,7 @@ fn a_websocket_api_is_assembled_from_its_parts() {
         timeout: Duration::from_secs(5),
         responds: true,
         throttle: Some(Throttle { rate_per_s: 5.0, burst: 6 }),
+        authorizer: None,
     };
     let api = WebSocketApi {
         logical_id: "Game".to_owned(),
@@ -87,7 +88,7 @@ fn unsupported_parts_of_a_websocket_api_are_rejected_with_their_position() {
         ),
         ("ApiId: !Ref Game, StageName", "ApiId: !Ref Say, StageName", 14, "Say is not an AWS::ApiGatewayV2::Api"),
         ("RouteKey: say", "RouteKey: $say", 17, "the keys with $ are $connect"),
-        ("RouteKey: say", "RouteKey: say, AuthorizationType: AWS_IAM", 17, "AWS_IAM is not supported on this machine"),
+        ("RouteKey: say", "RouteKey: say, AuthorizationType: CUSTOM", 17, "only $connect of a WebSocket API"),
         ("integrations/", "", 17, "not of the form integrations/<integration>"),
         ("integrations/${SayWorker}", "integrations/Game", 17, "Game is not an AWS::ApiGatewayV2::Integration"),
         ("AWS_PROXY", "HTTP_PROXY", 20, "IntegrationType must be AWS_PROXY"),
