@@ -4,6 +4,7 @@
 //! <https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html>,
 //!  <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html>.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +16,9 @@ use crate::call::Call;
 use crate::database::Database;
 use crate::streams;
 use crate::throttle::{TableSchema, queried_key};
+
+/// The largest call that is read on the thread that received it.
+const AT_ONCE_BYTES_MAX: usize = 64 * 1024;
 
 /// Decides whether a caller may do an access. Without one, the engine allows every request.
 pub trait Authorizer: Debug + Send + Sync {
@@ -45,13 +49,13 @@ pub struct Access {
 pub(crate) struct SchemaCache(Mutex<HashMap<String, Arc<TableSchema>>>);
 
 impl SchemaCache {
-    fn of(&self, database: &Database, table: &str) -> Option<Arc<TableSchema>> {
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(schema) = known().get(table) {
-            return Some(Arc::clone(schema));
-        }
+    fn known(&self, table: &str) -> Option<Arc<TableSchema>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(table).cloned()
+    }
+
+    fn read(&self, database: &Database, table: &str) -> Option<Arc<TableSchema>> {
         let schema = Arc::new(TableSchema::of(&database.tables, table)?);
-        known().insert(table.to_owned(), Arc::clone(&schema));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(table.to_owned(), Arc::clone(&schema));
         Some(schema)
     }
 
@@ -65,23 +69,17 @@ impl SchemaCache {
 
 /// All accesses that `call` needs. Reads SQLite the first time that a table is named.
 pub(crate) fn accesses(database: &Database, schemas: &SchemaCache, call: &Call) -> Vec<Access> {
-    let request: Value = serde_json::from_slice(&call.body).unwrap_or_default();
-    let reader = Reader { database, schemas, region: arn::region(&call.headers) };
-    match call.operation.as_str() {
-        "TransactWriteItems" | "TransactGetItems" => {
-            let parts =
-                request["TransactItems"].as_array().into_iter().flatten().filter_map(Value::as_object).flatten();
-            parts.map(|(name, part)| reader.item(part_action(name), part)).collect()
-        }
-        operation @ ("BatchGetItem" | "BatchWriteItem") => {
-            let tables = request["RequestItems"].as_object().into_iter().flatten();
-            tables.map(|(table, parts)| reader.batch(operation, table, parts)).collect()
-        }
-        operation if streams::Operation::named(operation).is_some() => vec![reader.stream(operation, &request)],
-        "Query" => vec![reader.query(&request)],
-        operation @ ("GetItem" | "PutItem" | "UpdateItem" | "DeleteItem") => vec![reader.item(operation, &request)],
-        operation => vec![reader.table(operation, &request)],
+    Reader { database: Some(database), schemas, region: arn::region(&call.headers), missed: Cell::new(false) }.all(call)
+}
+
+/// The accesses of a small call whose tables are known: they need neither SQLite nor another thread.
+pub(crate) fn accesses_at_once(schemas: &SchemaCache, call: &Call) -> Option<Vec<Access>> {
+    if call.body.len() > AT_ONCE_BYTES_MAX {
+        return None;
     }
+    let reader = Reader { database: None, schemas, region: arn::region(&call.headers), missed: Cell::new(false) };
+    let accesses = reader.all(call);
+    (!reader.missed.get()).then_some(accesses)
 }
 
 /// The action that permits one action of a transaction.
@@ -97,12 +95,45 @@ fn part_action(name: &str) -> &str {
 }
 
 struct Reader<'a> {
-    database: &'a Database,
+    /// `None`: only known schemas are used.
+    database: Option<&'a Database>,
     schemas: &'a SchemaCache,
     region: &'a str,
+    /// Whether a schema was not known.
+    missed: Cell<bool>,
 }
 
 impl Reader<'_> {
+    /// All accesses that `call` needs.
+    fn all(&self, call: &Call) -> Vec<Access> {
+        let request: Value = serde_json::from_slice(&call.body).unwrap_or_default();
+        match call.operation.as_str() {
+            "TransactWriteItems" | "TransactGetItems" => {
+                let parts =
+                    request["TransactItems"].as_array().into_iter().flatten().filter_map(Value::as_object).flatten();
+                parts.map(|(name, part)| self.item(part_action(name), part)).collect()
+            }
+            operation @ ("BatchGetItem" | "BatchWriteItem") => {
+                let tables = request["RequestItems"].as_object().into_iter().flatten();
+                tables.map(|(table, parts)| self.batch(operation, table, parts)).collect()
+            }
+            operation if streams::Operation::named(operation).is_some() => vec![self.stream(operation, &request)],
+            "Query" => vec![self.query(&request)],
+            operation @ ("GetItem" | "PutItem" | "UpdateItem" | "DeleteItem") => vec![self.item(operation, &request)],
+            operation => vec![self.table(operation, &request)],
+        }
+    }
+
+    fn schema(&self, table: &str) -> Option<Arc<TableSchema>> {
+        self.schemas.known(table).or_else(|| match self.database {
+            Some(database) => self.schemas.read(database, table),
+            None => {
+                self.missed.set(true);
+                None
+            }
+        })
+    }
+
     /// A request, or one entry of a request, that has `Item` or `Key`.
     fn item(&self, action: &str, request: &Value) -> Access {
         let table = table_name(request);
@@ -128,7 +159,7 @@ impl Reader<'_> {
     fn query(&self, request: &Value) -> Access {
         let table = table_name(request);
         let resource = self.table_or_index(table, request);
-        let key = self.schemas.of(self.database, table).and_then(|schema| text(queried_key(&schema, request)?));
+        let key = self.schema(table).and_then(|schema| text(queried_key(&schema, request)?));
         self.access("Query", resource, key.into_iter().collect())
     }
 
@@ -160,7 +191,7 @@ impl Reader<'_> {
 
     /// The partition keys in the `Key` or `Item` of each request, without duplicates.
     fn keys<'v>(&self, table: &str, requests: impl IntoIterator<Item = &'v Value>) -> Vec<String> {
-        let Some(schema) = self.schemas.of(self.database, table) else { return Vec::new() };
+        let Some(schema) = self.schema(table) else { return Vec::new() };
         let Some(name) = schema.partition_key(None) else { return Vec::new() };
         let key = |request: &Value| ["Key", "Item"].iter().find_map(|member| text(&request[member][name]));
         let mut keys: Vec<String> = requests.into_iter().filter_map(key).collect();

@@ -14,7 +14,9 @@ use tracing_subscriber::EnvFilter;
 /// The emulator warns about every error response, also about expected ones.
 const LOG: &str = "info,dynoxide=error";
 
-#[tokio::main]
+// One worker: most work is passing messages between processes, and a message that another thread
+// must take first costs more than it gains. Long work has threads of its own.
+#[tokio::main(worker_threads = 1)]
 async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,

@@ -144,7 +144,8 @@ const QUICK: Effort = Effort {
     migrated_users: 2,
 };
 
-#[tokio::main]
+// As many workers as `tidemark-local` has.
+#[tokio::main(worker_threads = 1)]
 async fn main() -> Result<()> {
     let Arguments { functions, node, out, only, quick } = Arguments::parse();
     let effort = if quick { QUICK } else { FULL };
