@@ -52,7 +52,11 @@ impl Migration {
             "transform" => all.extend(how),
             "load" => all.extend(table.into_iter().chain(["--rate", "1000000"].map(str::to_owned))),
             "check" => all.extend(table),
-            "cutover" | "rollback" => all.extend(source.into_iter().chain(how).chain(table)),
+            "rollback" => {
+                all.extend(source.into_iter().chain(how).chain(table));
+                all.extend(self.run_id().into_iter().flat_map(|id| ["--confirm".to_owned(), id]));
+            }
+            "cutover" => all.extend(source.into_iter().chain(how).chain(table)),
             _ => {}
         }
         all.extend(flags.iter().map(|flag| (*flag).to_owned()));
@@ -79,6 +83,11 @@ impl Migration {
     /// A file of the run.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join("run").join(name)
+    }
+
+    /// The run's id, once it has begun.
+    pub fn run_id(&self) -> Option<String> {
+        self.json("run.json").ok()?["run"].as_str().map(str::to_owned)
     }
 
     /// A file of JSON of the run.

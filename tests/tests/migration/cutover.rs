@@ -47,7 +47,7 @@ async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, m
 }
 
 /// Both sides, as the application sees them.
-async fn sides(migration: &Migration, run: &str) -> Sides {
+pub(super) async fn sides(migration: &Migration, run: &str) -> Sides {
     let manifest: Option<Manifest> =
         migration.json("manifest.json").ok().and_then(|json| serde_json::from_value(json).ok());
     let as_of = manifest.map_or_else(|| "2025-01-01T00:00:00Z".parse().unwrap(), |manifest| manifest.taken_at);
@@ -60,7 +60,9 @@ async fn sides_as_of(migration: &Migration, source: String, run: &str, as_of: ji
     let client = connect(&server).await.unwrap();
     let vault = store::okusuri::vault::Vault::new(&tidemark_tests::migration::KEY.to_owned().into()).unwrap();
     let zone = |name| jiff::tz::TimeZone::get(name).unwrap();
-    let options = Options { source_zone: zone("UTC"), log_zone: zone("Asia/Tokyo"), as_of, vault: Some(vault) };
+    let run_id = run.to_owned();
+    let options =
+        Options { run: run_id, source_zone: zone("UTC"), log_zone: zone("Asia/Tokyo"), as_of, vault: Some(vault) };
     let dynamo = Dynamo::new(migration.database.table(Database::OKUSURI), run);
     Sides::new(Postgres::new(client, "public"), dynamo, options)
 }
@@ -83,7 +85,7 @@ async fn users(migration: &mut Migration) -> Vec<String> {
     known.chain((0..4).map(|n| format!("newcomer{n}"))).collect()
 }
 
-async fn run_of(migration: &mut Migration) -> String {
+pub(super) async fn run_of(migration: &mut Migration) -> String {
     let client = migration.postgres.client().await.unwrap();
     client.query_one("SELECT run FROM tidemark_migration.plan", &[]).await.unwrap().get(0)
 }
@@ -140,7 +142,7 @@ async fn no_change_is_lost_or_doubled_while_writers_and_the_tool_are_killed() {
 }
 
 /// Checks that PostgreSQL contains nothing of a migration.
-async fn assert_untouched(client: &tokio_postgres::Client) {
+pub(super) async fn assert_untouched(client: &tokio_postgres::Client) {
     let left = "SELECT (SELECT count(*) FROM pg_namespace WHERE nspname = 'tidemark_migration')
                      + (SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'tidemark%')";
     assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);

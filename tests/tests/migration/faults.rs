@@ -200,7 +200,12 @@ async fn a_later_export_updates_items_and_an_earlier_one_does_not() {
     std::fs::rename(&copy, migration.path("")).unwrap();
     std::fs::remove_file(migration.path("load.json")).unwrap();
     assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
-    assert_eq!(migration.items().await.unwrap(), later);
+    // The last load that finds an equal item claims it.
+    let without_run = |mut items: BTreeMap<_, BTreeMap<String, AttributeValue>>| {
+        items.values_mut().for_each(|item| drop(item.remove("MigratedBy")));
+        items
+    };
+    assert!(without_run(migration.items().await.unwrap()) == without_run(later));
 }
 
 #[tokio::test(flavor = "multi_thread")]

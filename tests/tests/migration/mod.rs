@@ -3,5 +3,6 @@
 mod cutover;
 mod faults;
 mod kills;
+mod rollback;
 mod run_folder;
 mod whole_database;

@@ -30,6 +30,7 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     std::fs::rename(&run, &elsewhere).unwrap();
     let refused = migration.phase("cutover", &["--to", "shadow"]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
+    std::fs::copy(elsewhere.join("run.json"), run.join("run.json")).unwrap();
     std::fs::write(run.join("cutover.json"), r#"{"run":"another","stage":"dual-writes"}"#).unwrap();
     for (name, more) in [("cutover", &["--to", "shadow"][..]), ("rollback", &[])] {
         let refused = migration.phase(name, more).await.unwrap_err();

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
-use crate::cutover::run_state::check_not_dual;
-use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument};
-use crate::source::{Columns, Server, Table, check_schema, connect, source_failure};
+use crate::cutover::run_state::{check_database, check_not_dual};
+use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument, RunIdentity};
+use crate::source::{Columns, Server, Table, check_schema, connect, database_identity, source_failure};
 use crate::terminal::progress_bar;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
@@ -42,6 +42,8 @@ pub struct Arguments {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
+    /// The run's id.
+    pub run: String,
     /// The server's time at the start of the transaction: all rows are as they were then.
     pub taken_at: Timestamp,
     /// The visible transactions, from `txid_current_snapshot()`.
@@ -105,7 +107,9 @@ async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<
     run.remove(MANIFEST)?;
     run.remove_report("export")?;
     run.fresh_folder("export")?;
+    let identity = identity_of(run, client).await?;
     let (transaction, mut manifest) = snapshot(client, schema, &ignored).await?;
+    manifest.run = identity.run;
     manifest.ignored_columns = ignored;
     for table in Table::ALL {
         let rows = count(&transaction, schema, table).await?;
@@ -131,6 +135,15 @@ async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<
     transaction.commit().await.map_err(source_failure)?;
     run.write(MANIFEST, &manifest)?;
     Ok(manifest)
+}
+
+/// The run's id. An export without a cutover begins its run here.
+async fn identity_of(run: &Run, client: &Client) -> Result<RunIdentity, Failure> {
+    let database = database_identity(client).await?;
+    match run.identity()? {
+        Some(identity) => check_database(&identity, database.as_deref()).map(|()| identity),
+        None => run.begin(database),
+    }
 }
 
 /// Starts the transaction in which everything is read.
@@ -160,6 +173,7 @@ async fn snapshot<'c>(
     let taken_at: String = facts.get(0);
     let taken_at = taken_at.trim_matches('"').parse().map_err(|error| FailureKind::SourceUnreadable.because(error))?;
     let manifest = Manifest {
+        run: String::new(),
         taken_at,
         snapshot: facts.get(1),
         lsn: facts.get(3),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::{StoreError, Table};
 
+use crate::cutover::finished_runs;
 use crate::cutover::run_state::check_not_dual;
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
@@ -86,6 +87,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let begun: Option<Progress> = run.read(PROGRESS)?;
     let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
     let is_empty = is_empty(&target).await?;
+    let finished = finished_runs(&target).await?;
     if dry_run {
         return dry_run_report(&run, &items, begun.as_ref(), is_empty, rate);
     }
@@ -107,7 +109,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let before = progress.loaded.values().sum::<u64>();
     let bar = progress_bar(items.count(), "items");
     bar.set_position(before);
-    let writer = Writer::new(target);
+    let writer = Writer::new(target, finished);
     let loader = Loader { run: &run, writer, limiter: RateLimiter::new(rate), bar, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
     loader.bar.finish_and_clear();

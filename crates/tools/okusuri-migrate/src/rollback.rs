@@ -15,11 +15,11 @@ use serde_json::json;
 use store::{StoreError, Table, unless_condition_failed};
 
 use crate::cutover::run_state::{self, Stage};
-use crate::cutover::{PREFIX, Phase, Plan, Postgres, Side, Sides};
+use crate::cutover::{PREFIX, Phase, Plan, Postgres, Side, Sides, finished_runs, prefix_of};
 use crate::run::{Run, RunFolderArgument};
-use crate::source::{Server, connect};
-use crate::terminal::progress_bar;
-use crate::transform::{AS_OF, TransformArguments, VERSION};
+use crate::source::{Server, connect, database_identity};
+use crate::terminal::{ask, progress_bar};
+use crate::transform::{AS_OF, RUN, TransformArguments, VERSION};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
 /// The number of items that are removed at once in each segment of the table.
@@ -39,6 +39,10 @@ pub struct Arguments {
     table: TargetTable,
     #[command(flatten)]
     transform: TransformArguments,
+    /// Confirms the rollback: the run's id, which the error names. At a terminal the command asks
+    /// for it.
+    #[arg(long, value_name = "RUN")]
+    confirm: Option<String>,
     /// Keeps the items in the table, although they will be outdated.
     #[arg(long)]
     keep_items: bool,
@@ -75,7 +79,12 @@ type Attributes = HashMap<String, AttributeValue>;
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let run = Run::open(&arguments.folder)?;
-    let postgres = Postgres::new(connect(&arguments.server).await?, &arguments.server.schema);
+    let identity = run.identity()?.ok_or_else(|| {
+        FailureKind::RunIncomplete.because("the folder has no run: give the folder of the run that is to be undone")
+    })?;
+    let client = connect(&arguments.server).await?;
+    run_state::check_database(&identity, database_identity(&client).await?.as_deref())?;
+    let postgres = Postgres::new(client, &arguments.server.schema);
     let plan = postgres.plan().await?;
     run_state::check_rollback_allowed(&run, plan.as_ref())?;
     if plan.as_ref().is_some_and(|plan| plan.phase == Phase::Finished) {
@@ -83,6 +92,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             FailureKind::Cutover.because("the cutover is finished, and PostgreSQL has received no changes since")
         );
     }
+    let table = arguments.table.open().await;
+    // The database and the folder may be older copies, so the table decides.
+    if finished_runs(&table).await?.contains(&identity.run) {
+        let why = format!("the cutover {} is finished, and its items belong to the application", identity.run);
+        return Err(FailureKind::Cutover.because(why));
+    }
+    confirm(&arguments, &identity.run)?;
     let (mut users, mut replicated) = (0, 0);
     if let Some(plan) = &plan {
         let sides = crate::cutover::sides(&run, &arguments.table, &arguments.transform, postgres, plan).await?;
@@ -92,7 +108,6 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             (users, replicated) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
         }
     }
-    let table = arguments.table.open().await;
     let counts = Counts::default();
     let bar = progress_bar(0, "items");
     let segments = i32::from(arguments.segments);
@@ -102,7 +117,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         bar.set_position(0);
         let cleared = (0..segments).map(|segment| {
             let bar = &bar;
-            clear(&table, &arguments, (segment, segments), what, &counts, move |items| bar.inc(items))
+            clear(&table, (&arguments, &identity.run), (segment, segments), what, &counts, move |items| bar.inc(items))
         });
         try_join_all(cleared).await?;
     }
@@ -112,6 +127,20 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         run.write_report("rollback", &report)?;
     }
     Ok(report)
+}
+
+/// Refuses a rollback that the operator did not confirm with the run's id.
+fn confirm(arguments: &Arguments, run: &str) -> Result<(), Failure> {
+    if arguments.dry_run {
+        return Ok(());
+    }
+    let table = &arguments.table.table;
+    let what = format!("The rollback of the run {run} removes its items from the table {table}.");
+    let typed = arguments.confirm.clone().or_else(|| ask(&format!("{what} Type the run's id to go on:")));
+    match typed {
+        Some(typed) if typed == run => Ok(()),
+        _ => Err(FailureKind::Options.because(format!("{what} Confirm it with --confirm {run}"))),
+    }
 }
 
 /// Moves all users back, and removes the cutover from PostgreSQL.
@@ -129,7 +158,7 @@ async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usi
 /// Removes the migration's items of one segment of the table.
 async fn clear(
     table: &Table,
-    arguments: &Arguments,
+    (arguments, run): (&Arguments, &str),
     (segment, segments): (i32, i32),
     what: RemovalPass,
     counts: &Counts,
@@ -137,9 +166,10 @@ async fn clear(
 ) -> Result<(), Failure> {
     let scan = table.scan().segment(segment).total_segments(segments);
     let scan = scan
-        .projection_expression("PK, SK, UpdatedAt, #version, #as_of")
+        .projection_expression("PK, SK, UpdatedAt, #version, #as_of, #run")
         .expression_attribute_names("#version", VERSION)
         .expression_attribute_names("#as_of", AS_OF)
+        .expression_attribute_names("#run", RUN)
         .consistent_read(true);
     let mut pages = scan.into_paginator().send();
     while let Some(page) = pages.next().await {
@@ -148,8 +178,8 @@ async fn clear(
         stream::iter(items)
             .map(|item| async move {
                 match what {
-                    RemovalPass::Cutover => remove_cutover_item(table, arguments, &item, counts).await,
-                    RemovalPass::Items => remove(table, arguments, &item, counts).await,
+                    RemovalPass::Cutover => remove_cutover_item(table, (arguments, run), &item, counts).await,
+                    RemovalPass::Items => remove(table, (arguments, run), &item, counts).await,
                 }
             })
             .buffer_unordered(REMOVED_AT_ONCE)
@@ -165,11 +195,11 @@ fn text(item: &Attributes, name: &str) -> String {
 
 async fn remove_cutover_item(
     table: &Table,
-    arguments: &Arguments,
+    (arguments, run): (&Arguments, &str),
     item: &Attributes,
     counts: &Counts,
 ) -> Result<(), Failure> {
-    if text(item, "PK").starts_with(PREFIX) {
+    if text(item, "PK").starts_with(&prefix_of(run)) {
         counts.cutover_items.fetch_add(1, Ordering::Relaxed);
         if !arguments.dry_run {
             let request = table.delete_item(key(item));
@@ -179,9 +209,15 @@ async fn remove_cutover_item(
     Ok(())
 }
 
-async fn remove(table: &Table, arguments: &Arguments, item: &Attributes, counts: &Counts) -> Result<(), Failure> {
+async fn remove(
+    table: &Table,
+    (arguments, run): (&Arguments, &str),
+    item: &Attributes,
+    counts: &Counts,
+) -> Result<(), Failure> {
     let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
-    let Some(version) = item.get(VERSION).cloned() else {
+    let version = item.get(VERSION).filter(|_| text(item, RUN) == run).cloned();
+    let Some(version) = version else {
         if !text(item, "PK").starts_with(PREFIX) {
             count(&counts.own);
         }
@@ -203,12 +239,16 @@ async fn remove(table: &Table, arguments: &Arguments, item: &Attributes, counts:
         return Ok(());
     }
     let request = table.delete_item(key(item));
-    // If another writer has changed the item since it was read, it no longer belongs to the
-    // migration.
+    // If another writer or another run has changed the item since it was read, it no longer
+    // belongs to this run.
     let request = request
-        .condition_expression("#version = :version AND (attribute_not_exists(#as_of) OR #as_of = UpdatedAt)")
+        .condition_expression(
+            "#version = :version AND #run = :run AND (attribute_not_exists(#as_of) OR #as_of = UpdatedAt)",
+        )
         .expression_attribute_names("#version", VERSION)
         .expression_attribute_names("#as_of", AS_OF)
+        .expression_attribute_names("#run", RUN)
+        .expression_attribute_values(":run", AttributeValue::S(run.to_owned()))
         .expression_attribute_values(":version", version);
     match unless_condition_failed(request.send().await)? {
         Some(_) => drop(count(&counts.removed)),

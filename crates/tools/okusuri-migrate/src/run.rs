@@ -3,6 +3,7 @@
 //!
 //! | file | by | what |
 //! |---|---|---|
+//! | `run.json` | export, or cutover | the run's id, and its database |
 //! | `manifest.json` | export | the snapshot, the schema, and the rows and hash of each file of `export/` |
 //! | `export/<table>.jsonl` | export | one row per line, from `row_to_json` |
 //! | `items.json` | transform | its options, its export, and the items and hash of each file of `items/` |
@@ -18,8 +19,8 @@ use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{Failure, FailureKind, Report};
@@ -39,6 +40,18 @@ pub struct Run {
     folder: PathBuf,
     /// Held until the process ends.
     lock: Option<File>,
+}
+
+/// The name of the file with the run's id.
+const IDENTITY: &str = "run.json";
+
+/// The id of a run, and its source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunIdentity {
+    /// Every item that the run writes carries it.
+    pub run: String,
+    /// See [`crate::source::database_identity`].
+    pub database: Option<String>,
 }
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
@@ -76,6 +89,24 @@ impl Run {
     /// Opens a run for reading, without the lock.
     pub fn open_unlocked(folder: &RunFolderArgument) -> Self {
         Self { folder: folder.run.clone(), lock: None }
+    }
+
+    /// The run's id; `None` if the folder has no run.
+    ///
+    /// # Errors
+    /// `run-folder` and `run-changed`.
+    pub fn identity(&self) -> Result<Option<RunIdentity>, Failure> {
+        self.read(IDENTITY)
+    }
+
+    /// Begins a run on this database, with a new id.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn begin(&self, database: Option<String>) -> Result<RunIdentity, Failure> {
+        let identity = RunIdentity { run: format!("{:016x}", fastrand::u64(..)), database };
+        self.write(IDENTITY, &identity)?;
+        Ok(identity)
     }
 
     /// A path in the folder.

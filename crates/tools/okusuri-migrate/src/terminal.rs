@@ -1,5 +1,7 @@
 //! Shows progress at the terminal.
 
+use std::io::{IsTerminal, Write};
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A progress bar on standard error, shown only if that is a terminal; `what` names the counted
@@ -13,4 +15,15 @@ pub(crate) fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
+}
+
+/// Asks for a confirmation at the terminal, and returns the typed line. `None` if nobody can type.
+pub(crate) fn ask(question: &str) -> Option<String> {
+    if !std::io::stdin().is_terminal() {
+        return None;
+    }
+    write!(std::io::stderr(), "{question} ").ok()?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).ok()?;
+    Some(line.trim().to_owned())
 }

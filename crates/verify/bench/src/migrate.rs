@@ -110,6 +110,7 @@ fn export(work: &Path, users: u32) -> Result<u64> {
     let rows = tables.values().map(|written| written.lines).sum();
     let nothing = String::new;
     let manifest = Manifest {
+        run: "bench".to_owned(),
         taken_at: first,
         snapshot: nothing(),
         lsn: nothing(),

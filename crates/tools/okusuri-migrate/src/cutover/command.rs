@@ -1,34 +1,25 @@
 //! `okusuri-migrate cutover`: one phase after the other; each may be killed and run again.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use clap::Args;
-use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::Dynamo;
-use super::ownership::{MoveStep, Ownerships, Side, bucket};
+use super::ownership::{Side, bucket};
+use super::passes::CutoverStatus;
 use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::run_state::{self, Stage};
-use super::sides::{Difference, Sides};
+use super::sides::Sides;
 use crate::export::MANIFEST;
 use crate::run::{Run, RunFolderArgument};
-use crate::source::{Server, connect};
-use crate::terminal::progress_bar;
+use crate::source::{Server, connect, database_identity};
 use crate::transform::{ITEMS, Items, TransformArguments};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
-/// The most passes over all users until none is left to move; new users appear meanwhile.
-const PASSES_MAX: u32 = 20;
-
 /// The number of differences in the report.
 const SHOWN_MAX: usize = 20;
-
-/// The number of ownership records per read from DynamoDB
-/// ([BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html)).
-const OWNERSHIPS_PER_READ: usize = 100;
 
 /// The run, both databases, and the phase.
 #[derive(Debug, Args)]
@@ -61,26 +52,11 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-/// The state of a cutover, counted over all users.
-#[derive(Debug, Default, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CutoverStatus {
-    /// Users that PostgreSQL owns.
-    pub in_postgres: u64,
-    /// Users that DynamoDB owns.
-    pub in_dynamo: u64,
-    /// Users for whom neither side may write, because a move was interrupted.
-    pub between: u64,
-    /// Users that are not yet on the side that the plan wants.
-    pub to_move: u64,
-    /// Changes of one side that are not replicated to the other.
-    pub pending: u64,
-}
-
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let run = Run::open(&arguments.folder)?;
     let client = connect(&arguments.server).await?;
+    let database = database_identity(&client).await?;
     let postgres = Postgres::new(client, &arguments.server.schema);
     let plan = postgres.plan().await?;
     let Some(goal) = arguments.to else {
@@ -88,13 +64,16 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             None => Ok(report("none", &json!({ "phase": null }), "No cutover has started.".to_owned())),
             Some(plan) => {
                 let sides = sides(&run, &arguments.table, &arguments.transform, postgres, &plan).await?;
-                let state = sides.state(target_side(&plan)).await?;
+                let state = sides.current_state(&plan).await?;
                 Ok(state_report(&plan, &state, json!({})))
             }
         };
     };
-    let Some(plan) = plan else { return begin(&run, &arguments, postgres, goal).await };
+    let Some(plan) = plan else { return begin(&run, &arguments, postgres, goal, database).await };
     run_state::check_same_run(&run, &plan)?;
+    if let Some(identity) = run.identity()? {
+        run_state::check_database(&identity, database.as_deref())?;
+    }
     check_transition(&run, &plan, goal)?;
     let sides = sides(&run, &arguments.table, &arguments.transform, postgres, &plan).await?;
     let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
@@ -108,7 +87,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let start = Instant::now();
     let parallel = usize::from(arguments.parallel);
     let (mut moved, mut replicated) = (0, 0);
-    if goal.phase > Phase::Capture {
+    // A second `finished` only removes what an interrupted one has left.
+    let is_over = sides.dynamo.is_finished().await?;
+    if goal.phase > Phase::Capture && !is_over {
         // The phase becomes `finished` only when everybody is moved, so an interrupted command can
         // still go back.
         let shown = if goal.phase == Phase::Finished { Phase::Percent } else { goal.phase };
@@ -126,17 +107,25 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         replicated += sides.replicate_all(parallel).await?;
     }
     let plan = sides.postgres.plan().await?.unwrap_or(plan);
+    let mut is_clean = true;
+    if goal.phase == Phase::Finished {
+        is_clean = sides.finish(parallel).await?;
+    }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64() });
     if arguments.compare {
         more["compared"] = compare(&sides, parallel).await?;
     }
-    let report = state_report(&plan, &sides.state(target_side(&plan)).await?, more);
+    let mut report = state_report(&plan, &sides.current_state(&plan).await?, more);
+    if !is_clean {
+        report.outcome = PhaseOutcome::NeedsReview;
+        report.text.push_str(" Not all users are moved yet: run the same command again.");
+    }
     run.write_report("cutover", &report)?;
     Ok(report)
 }
 
 /// The side on which the plan wants a user.
-fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy {
+pub(super) fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy {
     let percent = match plan.phase {
         Phase::Percent => plan.percent,
         Phase::Finished => 100,
@@ -145,7 +134,13 @@ fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy {
     move |user| if bucket(user) < percent { Side::Dynamo } else { Side::Postgres }
 }
 
-async fn begin(run: &Run, arguments: &Arguments, postgres: Postgres, goal: Goal) -> Result<Report, Failure> {
+async fn begin(
+    run: &Run,
+    arguments: &Arguments,
+    postgres: Postgres,
+    goal: Goal,
+    database: Option<String>,
+) -> Result<Report, Failure> {
     if goal.phase != Phase::Capture {
         return Err(FailureKind::Cutover.because(format!("a cutover starts with capture, not with {goal}")));
     }
@@ -157,7 +152,8 @@ async fn begin(run: &Run, arguments: &Arguments, postgres: Postgres, goal: Goal)
         let text = "Would create the schema tidemark_migration and its triggers.".to_owned();
         return Ok(report("capture", &json!({ "dryRun": true }), text));
     }
-    let id = format!("{:016x}", fastrand::u64(..));
+    // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
+    let id = run.begin(database)?.run;
     run_state::record_stage(run, &id, Stage::Capture)?;
     postgres.install(&id).await?;
     if let Some(role) = &arguments.application_role {
@@ -222,117 +218,7 @@ pub(crate) async fn sides(
         None => return Err(FailureKind::RunIncomplete.because("the run has no items, whose options are needed here")),
     };
     let dynamo = Dynamo::new(table.open().await, &plan.run);
-    Ok(Sides::new(postgres, dynamo, how.options(as_of)?))
-}
-
-impl Sides {
-    /// Moves all users to their side; a user who is there already costs one read. Returns the
-    /// number of moved users.
-    pub(crate) async fn move_users(&self, goal: impl Fn(&str) -> Side + Copy, parallel: usize) -> Result<u64, Failure> {
-        let bar = progress_bar(self.postgres.users().await?, "users");
-        let mut moved = 0;
-        for _ in 0..PASSES_MAX {
-            bar.set_position(0);
-            let mut pass = 0;
-            let mut last = String::new();
-            loop {
-                let users = self.ownerships_after(&last).await?;
-                let Some((user, _)) = users.last() else { break };
-                last.clone_from(user);
-                bar.inc(u64::try_from(users.len()).unwrap_or_default());
-                let left =
-                    users.into_iter().filter(|(user, ownerships)| ownerships.next_step(goal(user)) != MoveStep::Done);
-                let brought =
-                    stream::iter(left).map(|(user, _)| async move { self.move_user(&user, goal(&user)).await });
-                pass += brought
-                    .buffer_unordered(parallel)
-                    .try_fold(0, |sum, moved| async move { Ok(sum + u64::from(moved)) })
-                    .await?;
-            }
-            moved += pass;
-            if pass == 0 {
-                break;
-            }
-        }
-        bar.finish_and_clear();
-        Ok(moved)
-    }
-
-    /// Marks the plan as rolling back: writers move no more users to DynamoDB, and a `cutover` that
-    /// still runs cannot begin another phase.
-    pub(crate) async fn begin_rollback(&self) -> Result<(), Failure> {
-        self.postgres.set_phase(Phase::RollingBack, 0).await
-    }
-
-    /// Removes the cutover from PostgreSQL completely.
-    pub(crate) async fn end_rollback(&self) -> Result<(), Failure> {
-        self.postgres.uninstall().await
-    }
-
-    async fn ownerships_after(&self, user: &str) -> Result<Vec<(String, Ownerships)>, Failure> {
-        let users = self.postgres.users_after(user).await?;
-        let mut dynamo = BTreeMap::new();
-        for users in users.chunks(OWNERSHIPS_PER_READ) {
-            let ids: Vec<_> = users.iter().map(|(user, _)| user.clone()).collect();
-            dynamo.extend(self.dynamo.ownerships(&ids).await?);
-        }
-        let both = |(user, postgres): (String, _)| {
-            let dynamo = dynamo.get(&user).copied().unwrap_or_default();
-            (user, Ownerships { postgres, dynamo })
-        };
-        Ok(users.into_iter().map(both).collect())
-    }
-
-    /// Counts the users by their state.
-    pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side) -> Result<CutoverStatus, Failure> {
-        let ((_, postgres), (_, dynamo)) = tokio::try_join!(self.postgres.pending(), self.dynamo.pending())?;
-        let mut state = CutoverStatus { pending: postgres + dynamo, ..CutoverStatus::default() };
-        let mut last = String::new();
-        loop {
-            let users = self.ownerships_after(&last).await?;
-            let Some((user, _)) = users.last() else { return Ok(state) };
-            last.clone_from(user);
-            for (user, ownerships) in users {
-                let count = match (ownerships.postgres.epoch == ownerships.dynamo.epoch, ownerships.leader()) {
-                    (true, Side::Postgres) => &mut state.in_postgres,
-                    (true, Side::Dynamo) => &mut state.in_dynamo,
-                    (false, _) => &mut state.between,
-                };
-                *count += 1;
-                state.to_move += u64::from(ownerships.next_step(goal(&user)) != MoveStep::Done);
-            }
-        }
-    }
-
-    /// Compares all users' items with PostgreSQL's rows. Returns the number of compared users, the
-    /// number of users skipped because of concurrent writes, and the differences.
-    ///
-    /// # Errors
-    /// If a side does not answer.
-    pub async fn compare_all(&self, parallel: usize) -> Result<(u64, u64, Vec<Difference>), Failure> {
-        let bar = progress_bar(self.postgres.users().await?, "compared");
-        let (mut compared, mut late, mut differences) = (0, 0, Vec::new());
-        let mut last = String::new();
-        loop {
-            let users = self.postgres.users_after(&last).await?;
-            let Some((user, _)) = users.last() else { break };
-            last.clone_from(user);
-            let of_users = stream::iter(users).map(|(user, _)| async move { self.compare(&user).await });
-            let mut of_users = of_users.buffer_unordered(parallel);
-            while let Some(found) = of_users.try_next().await? {
-                bar.inc(1);
-                match found {
-                    Some(found) => {
-                        compared += 1;
-                        differences.extend(found);
-                    }
-                    None => late += 1,
-                }
-            }
-        }
-        bar.finish_and_clear();
-        Ok((compared, late, differences))
-    }
+    Ok(Sides::new(postgres, dynamo, how.options(&plan.run, as_of)?))
 }
 
 async fn compare(sides: &Sides, parallel: usize) -> Result<Value, Failure> {

@@ -6,7 +6,10 @@
 //! |---|---|---|
 //! | `MIGRATION#<run>#OWNERSHIP#<user id>` | `OWNERSHIP` | `Epoch`, `Version` |
 //! | `MIGRATION#<run>#REPLICATION#<0..=15>` | `REPLICATION` | exists from dual writes until a rollback; without it, no user's first change is replicated |
+//! | `MIGRATION#FINISHED` | `<run>` | the cutover is finished; stays after it |
 //! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, and `After`, or `Before` of a deleted row |
+
+mod finished;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,8 +27,15 @@ use crate::source::Row;
 use crate::transform::Item;
 use crate::{Failure, FailureKind};
 
+pub(crate) use finished::finished_runs;
+
 /// The prefix of the partition keys of all items that the cutover stores.
 pub const PREFIX: &str = "MIGRATION#";
+
+/// The prefix of the partition keys of one run's items: its ownership records, outbox and flags.
+pub(crate) fn prefix_of(run: &str) -> String {
+    format!("{PREFIX}{run}#")
+}
 
 /// A transaction has at most 100 actions
 /// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html));
@@ -89,6 +99,11 @@ impl Dynamo {
     /// Okusuri's table, for the cutover with this id.
     pub fn new(table: Table, run: &str) -> Self {
         Self { table, run: run.to_owned() }
+    }
+
+    /// The cutover's id.
+    pub(super) fn run(&self) -> &str {
+        &self.run
     }
 
     fn ownership_key(&self, user: &str) -> Attributes {
@@ -344,15 +359,7 @@ impl Dynamo {
     }
 
     async fn query(&self, partition: &str) -> Result<Vec<Attributes>, Failure> {
-        let request = self.table.query().consistent_read(true);
-        let request =
-            request.key_condition_expression("PK = :partition").expression_attribute_values(":partition", s(partition));
-        let mut pages = request.into_paginator().items().send();
-        let mut all = Vec::new();
-        while let Some(item) = pages.next().await {
-            all.push(item.map_err(failed)?);
-        }
-        Ok(all)
+        query(&self.table, partition).await
     }
 
     /// One item.
@@ -360,6 +367,18 @@ impl Dynamo {
         let request = self.table.get_item(key.item()).consistent_read(true);
         Ok(request.send().await.map_err(failed)?.item)
     }
+}
+
+async fn query(table: &Table, partition: &str) -> Result<Vec<Attributes>, Failure> {
+    let request = table.query().consistent_read(true);
+    let request =
+        request.key_condition_expression("PK = :partition").expression_attribute_values(":partition", s(partition));
+    let mut pages = request.into_paginator().items().send();
+    let mut all = Vec::new();
+    while let Some(item) = pages.next().await {
+        all.push(item.map_err(failed)?);
+    }
+    Ok(all)
 }
 
 fn ownership(item: &Attributes) -> Ownership {

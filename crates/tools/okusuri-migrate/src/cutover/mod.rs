@@ -2,9 +2,11 @@
 
 mod command;
 mod dynamo;
+mod finish;
 mod item_writes;
 mod outbox_entry;
 pub mod ownership;
+mod passes;
 mod plan;
 mod postgres;
 mod reader;
@@ -12,10 +14,12 @@ pub(crate) mod run_state;
 mod sides;
 mod writer;
 
-pub use command::{Arguments, CutoverStatus};
+pub use command::Arguments;
 pub(crate) use command::{run, sides};
 pub use dynamo::{Dynamo, PREFIX};
+pub(crate) use dynamo::{finished_runs, prefix_of};
 pub use ownership::Side;
+pub use passes::CutoverStatus;
 pub use plan::{Goal, Phase, Plan};
 pub use postgres::Postgres;
 pub use reader::{Logs, Reader, Shadow};

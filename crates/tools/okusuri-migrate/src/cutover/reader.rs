@@ -77,7 +77,9 @@ impl Reader {
                 if failure.kind == FailureKind::SourceGone || failure.kind == FailureKind::SourceUnreadable =>
             {
                 let Ok(ownership) = self.sides.dynamo.ownership(user).await else { return Err(failure) };
-                if ownership.is_open(Side::Dynamo) { self.of_items(user).await } else { Err(failure) }
+                let is_owner =
+                    ownership.is_open(Side::Dynamo) || self.sides.dynamo.is_finished().await.unwrap_or(false);
+                if is_owner { self.of_items(user).await } else { Err(failure) }
             }
             read => read,
         }
@@ -106,6 +108,11 @@ impl Reader {
                 };
                 ownerships.leader() == side
             };
+            // A finished cutover has no ownership records in DynamoDB, and the epoch alone would make
+            // PostgreSQL the leader.
+            if is_leader && side == Side::Postgres && !own.is_open(side) && self.sides.is_finished().await? {
+                return self.of_items(user).await;
+            }
             if is_leader {
                 if plan.phase.is_compared() {
                     // A failing or slow shadow read must not affect the answer.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
-use crate::run::Run;
+use crate::run::{Run, RunIdentity};
 use crate::{Failure, FailureKind};
 
 const FILE: &str = "cutover.json";
@@ -54,10 +54,24 @@ pub(super) fn check_same_run(run: &Run, plan: &Plan) -> Result<(), Failure> {
     }
 }
 
+/// Refuses another database than the one on which the run began.
+pub(crate) fn check_database(identity: &RunIdentity, found: Option<&str>) -> Result<(), Failure> {
+    match (identity.database.as_deref(), found) {
+        (Some(begun), Some(found)) if begun != found => Err(FailureKind::Cutover.because(format!(
+            "the run {} began on the database {begun}, and this is the database {found}. If it is the same one after an \
+             upgrade of the server, change `database` in run.json",
+            identity.run
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses to remove items from the table unless the database is the one whose users are in the
 /// table.
 pub(crate) fn check_rollback_allowed(run: &Run, plan: Option<&Plan>) -> Result<(), Failure> {
     match (run.read::<StartedCutover>(FILE)?, plan) {
+        (None, Some(plan)) => Err(FailureKind::Cutover
+            .because(format!("the database is in the cutover {}, which this run did not start", plan.run))),
         (Some(begun), Some(plan)) if begun.run != plan.run => Err(another(&begun.run, &plan.run)),
         (Some(StartedCutover { run: id, stage }), None) if stage != Stage::RolledBack => Err(FailureKind::Cutover
             .because(format!(

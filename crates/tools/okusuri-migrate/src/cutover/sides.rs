@@ -12,6 +12,7 @@ use super::dynamo::{Dynamo, DynamoWrite, Fence};
 use super::item_writes::{self, ItemWrites};
 use super::outbox_entry::OutboxEntry;
 use super::ownership::{MoveStep, Ownerships, Side};
+use super::plan::Phase;
 use super::postgres::Postgres;
 use crate::source::{Row, Table};
 use crate::transform::{Item, Options, items_of};
@@ -50,8 +51,14 @@ pub struct Difference {
 
 impl Sides {
     /// The two sides of a cutover.
-    pub fn new(postgres: Postgres, dynamo: Dynamo, options: Options) -> Self {
+    pub fn new(postgres: Postgres, dynamo: Dynamo, mut options: Options) -> Self {
+        dynamo.run().clone_into(&mut options.run);
         Self { postgres, dynamo, options }
+    }
+
+    /// Whether the plan says that the cutover is finished.
+    pub(super) async fn is_finished(&self) -> Result<bool, Failure> {
+        Ok(self.postgres.plan().await?.is_some_and(|plan| plan.phase == Phase::Finished))
     }
 
     /// Both ownership records of a user.

@@ -27,7 +27,7 @@ pub enum WriteError {
     /// Another user has the address, or the login at the provider.
     #[error("{0} belongs to another user")]
     Taken(String),
-    /// The row belongs to no user, or cannot be migrated.
+    /// The row belongs to no user, or cannot be migrated; or the cutover is finished.
     #[error("the row cannot be written: {0}")]
     Refused(String),
     /// A side did not answer, or refused. Whether the row was written is unknown; writing it again
@@ -87,6 +87,11 @@ impl Writer {
                 return Ok(side);
             }
             if side == Side::Dynamo {
+                if self.sides.is_finished().await? {
+                    return Err(WriteError::Refused(
+                        "the cutover is finished, and only the new application writes".to_owned(),
+                    ));
+                }
                 tokio::time::sleep(wait.mul_f64(0.5 + fastrand::f64())).await;
                 wait = (wait * 2).min(WAIT_MAX);
             }

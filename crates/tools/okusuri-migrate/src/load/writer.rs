@@ -8,7 +8,7 @@ use backon::Retryable;
 use store::{StoreError, Table, patient_backoff, unless_condition_failed};
 
 use crate::Failure;
-use crate::transform::{AS_OF, VERSION, key_of};
+use crate::transform::{AS_OF, RUN, VERSION, key_of};
 
 /// [The most statements of a
 /// batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
@@ -47,11 +47,13 @@ pub(super) enum PutOutcome {
 #[derive(Debug)]
 pub(super) struct Writer {
     table: Table,
+    /// Runs whose cutover is finished: their items belong to the application.
+    finished: Vec<String>,
 }
 
 impl Writer {
-    pub(super) fn new(table: Table) -> Self {
-        Self { table }
+    pub(super) fn new(table: Table, finished: Vec<String>) -> Self {
+        Self { table, finished }
     }
 
     /// Writes items, and returns the result of each.
@@ -117,16 +119,26 @@ impl Writer {
     }
 
     async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {
+        let finished: Vec<_> = (0..self.finished.len()).map(|n| format!(":run{n}")).collect();
+        let other_runs =
+            if finished.is_empty() { String::new() } else { format!(" AND NOT #run IN ({})", finished.join(", ")) };
         let mut request = self.table.put_item(item.attributes.clone())
             .return_values(ReturnValue::AllOld)
             // Stops the load from overwriting a newer item: one that the application created (it
             // has no version), one that the application changed (`UpdatedAt` differs from the
-            // migrated value), or one that was migrated from a later state of its row.
-            .condition_expression(
-                "attribute_not_exists(PK) OR (#version <= :version AND (attribute_not_exists(UpdatedAt) OR UpdatedAt = #asOf))",
-            )
+            // migrated value), one that was migrated from a later state of its row, or one of a
+            // finished run.
+            .condition_expression(format!(
+                "attribute_not_exists(PK) OR (#version <= :version AND (attribute_not_exists(UpdatedAt) OR UpdatedAt = #asOf){other_runs})",
+            ))
             .expression_attribute_names("#version", VERSION)
             .expression_attribute_names("#asOf", AS_OF);
+        if !finished.is_empty() {
+            request = request.expression_attribute_names("#run", RUN);
+        }
+        for (name, run) in finished.into_iter().zip(&self.finished) {
+            request = request.expression_attribute_values(name, AttributeValue::S(run.clone()));
+        }
         if let Some(version) = item.attributes.get(VERSION) {
             request = request.expression_attribute_values(":version", version.clone());
         }

@@ -52,6 +52,21 @@ pub async fn connect(server: &Server) -> Result<Client, Failure> {
     Ok(client)
 }
 
+/// Which database a connection leads to: the identifier of the server's files, which its physical
+/// replicas share, and the database's number. `None` if the role may not read it.
+///
+/// # Errors
+/// `source-gone`.
+pub async fn database_identity(client: &Client) -> Result<Option<String>, Failure> {
+    let sql = "SELECT system_identifier::text || '/' || oid FROM pg_control_system(), pg_database
+               WHERE datname = current_database()";
+    match client.query_one(sql, &[]).await {
+        Ok(row) => Ok(row.get(0)),
+        Err(error) if error.as_db_error().is_some() => Ok(None),
+        Err(error) => Err(source_failure(error)),
+    }
+}
+
 fn tls() -> Result<MakeRustlsConnect, Failure> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -4,7 +4,7 @@ mod connect;
 mod rows;
 mod schema;
 
-pub use connect::{Server, connect, source_failure};
+pub use connect::{Server, connect, database_identity, source_failure};
 pub use rows::{Account, MedicationLog, NotificationSetting, Row, Session, Time, TimeError, User, Verification};
 pub use schema::{Column, Columns, check_schema};
 

@@ -18,6 +18,13 @@ pub const VERSION: &str = "MigratedVersion";
 /// changed the item.
 pub const AS_OF: &str = "MigratedUpdatedAt";
 
+/// The attribute with the id of the run that wrote the item. A rollback removes only the items of
+/// its own run.
+pub const RUN: &str = "MigratedBy";
+
+/// The size of [`RUN`] and its value.
+const RUN_BYTES: usize = RUN.len() + 16;
+
 /// [The most bytes of an
 /// item](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items),
 /// including attribute names.
@@ -69,6 +76,7 @@ impl Item {
         }
         attributes.insert(VERSION.to_owned(), AttributeValue::N(version.to_string()));
         let bytes: usize = attributes.iter().map(|(name, value)| name.len() + size(value)).sum();
+        let bytes = bytes + RUN_BYTES;
         if bytes > ITEM_BYTES_MAX {
             return Err(Reject::because(Reason::TooLarge, format!("{} of {bytes} bytes", R::TYPE)));
         }
@@ -78,6 +86,12 @@ impl Item {
 
     pub(super) fn ranked(self, rank: Rank, on_conflict: OnConflict) -> Self {
         Self { rank, on_conflict, ..self }
+    }
+
+    /// The item as a part of a run.
+    pub(super) fn of_run(mut self, run: &str) -> Self {
+        self.attributes.insert(RUN.to_owned(), AttributeValue::S(run.to_owned()));
+        self
     }
 
     /// The item's line in its file.

@@ -27,7 +27,7 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report};
 use conflicts::{ConflictResolver, RowOutcome};
 use rows::TransformedRow;
 
-pub use item::{AS_OF, ITEM_BYTES_MAX, Item, VERSION};
+pub use item::{AS_OF, ITEM_BYTES_MAX, Item, RUN, VERSION};
 pub(crate) use item::{OnConflict, Rank, item_hash, key_hash, key_of, read_line};
 pub use reject::{Reason, Reject};
 
@@ -80,11 +80,11 @@ fn zone(name: &str) -> Result<TimeZone, String> {
 }
 
 impl TransformArguments {
-    /// The options for rows that were read at `as_of`.
+    /// The options of a run whose rows were read at `as_of`.
     ///
     /// # Errors
     /// `option` if the secret cannot be read, or is not valid.
-    pub fn options(&self, as_of: Timestamp) -> Result<Options, Failure> {
+    pub fn options(&self, run: &str, as_of: Timestamp) -> Result<Options, Failure> {
         let vault = self.key_file.as_ref().map(|path| {
             let secret = std::fs::read_to_string(path).map_err(|error| error.to_string());
             let vault = secret.and_then(|secret| {
@@ -93,7 +93,7 @@ impl TransformArguments {
             vault.map_err(|error| FailureKind::Options.because(format!("{}: {error}", path.display())))
         });
         let (source_zone, log_zone) = (self.source_zone.clone(), self.log_zone.clone());
-        Ok(Options { source_zone, log_zone, as_of, vault: vault.transpose()? })
+        Ok(Options { run: run.to_owned(), source_zone, log_zone, as_of, vault: vault.transpose()? })
     }
 
     /// Checks that items were made with these options.
@@ -117,6 +117,8 @@ impl TransformArguments {
 /// The inputs of a transformation besides the rows.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The run's id, which each item carries. [`crate::cutover::Sides::new`] sets it.
+    pub run: String,
     /// The zone of times without an offset.
     pub source_zone: TimeZone,
     /// The users' time zone: it determines the date of a log, and the profiles' zone.
@@ -204,7 +206,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
         // The items were complete, and the process was killed before the report.
         Some(items) => items,
         None => {
-            let options = transform.options(manifest.taken_at)?;
+            let options = transform.options(&manifest.run, manifest.taken_at)?;
             Transform { run: &run, manifest: &manifest, options: &options, dry_run }.run()?
         }
     };

@@ -43,6 +43,7 @@ pub(super) fn transform_row(row: &Row, options: &Options) -> Result<TransformedR
         Row::MedicationLog(row) => medication_log(row, options, &mut left_out),
         Row::NotificationSetting(row) => notification_setting(row, options, &mut left_out),
     }?;
+    let items = items.into_iter().map(|item| item.of_run(&options.run)).collect();
     Ok(TransformedRow { items, left_out })
 }
 

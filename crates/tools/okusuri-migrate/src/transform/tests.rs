@@ -100,6 +100,7 @@ fn transform(world: &World) -> (Items, Vec<String>, BTreeSet<String>) {
         tables.insert(table, lines.finish().unwrap());
     }
     let manifest = Manifest {
+        run: "run".to_owned(),
         taken_at: "2025-01-01T00:00:00Z".parse().unwrap(),
         snapshot: String::new(),
         lsn: String::new(),
@@ -113,6 +114,7 @@ fn transform(world: &World) -> (Items, Vec<String>, BTreeSet<String>) {
     let vault = Vault::new(&SecretString::from("a secret of thirty-two characters")).unwrap();
     let zone = |name| TimeZone::get(name).unwrap();
     let options = Options {
+        run: "run".to_owned(),
         source_zone: zone("UTC"),
         log_zone: zone("Asia/Tokyo"),
         as_of: manifest.taken_at,

@@ -1,0 +1,144 @@
+//! Passes over all users: move them, count them, compare them.
+
+use std::collections::BTreeMap;
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::ownership::{MoveStep, Ownerships, Side};
+use super::plan::Phase;
+use super::sides::{Difference, Sides};
+use crate::Failure;
+use crate::terminal::progress_bar;
+
+/// The most passes over all users until none is left to move; new users appear meanwhile.
+const PASSES_MAX: u32 = 20;
+
+/// The number of ownership records per read from DynamoDB
+/// ([BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html)).
+const OWNERSHIPS_PER_READ: usize = 100;
+
+/// The state of a cutover, counted over all users.
+#[derive(Debug, Default, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CutoverStatus {
+    /// Users that PostgreSQL owns.
+    pub in_postgres: u64,
+    /// Users that DynamoDB owns.
+    pub in_dynamo: u64,
+    /// Users for whom neither side may write, because a move was interrupted.
+    pub between: u64,
+    /// Users that are not yet on the side that the plan wants.
+    pub to_move: u64,
+    /// Changes of one side that are not replicated to the other.
+    pub pending: u64,
+}
+
+impl Sides {
+    /// Moves all users to their side; a user who is there already costs one read. Returns the
+    /// number of moved users.
+    pub(crate) async fn move_users(&self, goal: impl Fn(&str) -> Side + Copy, parallel: usize) -> Result<u64, Failure> {
+        let bar = progress_bar(self.postgres.users().await?, "users");
+        let mut moved = 0;
+        for _ in 0..PASSES_MAX {
+            bar.set_position(0);
+            let mut pass = 0;
+            let mut last = String::new();
+            loop {
+                let users = self.ownerships_after(&last).await?;
+                let Some((user, _)) = users.last() else { break };
+                last.clone_from(user);
+                bar.inc(u64::try_from(users.len()).unwrap_or_default());
+                let left =
+                    users.into_iter().filter(|(user, ownerships)| ownerships.next_step(goal(user)) != MoveStep::Done);
+                let brought =
+                    stream::iter(left).map(|(user, _)| async move { self.move_user(&user, goal(&user)).await });
+                pass += brought
+                    .buffer_unordered(parallel)
+                    .try_fold(0, |sum, moved| async move { Ok(sum + u64::from(moved)) })
+                    .await?;
+            }
+            moved += pass;
+            if pass == 0 {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        Ok(moved)
+    }
+
+    /// Marks the plan as rolling back: writers move no more users to DynamoDB, and a `cutover` that
+    /// still runs cannot begin another phase.
+    pub(crate) async fn begin_rollback(&self) -> Result<(), Failure> {
+        self.postgres.set_phase(Phase::RollingBack, 0).await
+    }
+
+    /// Removes the cutover from PostgreSQL completely.
+    pub(crate) async fn end_rollback(&self) -> Result<(), Failure> {
+        self.postgres.uninstall().await
+    }
+
+    async fn ownerships_after(&self, user: &str) -> Result<Vec<(String, Ownerships)>, Failure> {
+        let users = self.postgres.users_after(user).await?;
+        let mut dynamo = BTreeMap::new();
+        for users in users.chunks(OWNERSHIPS_PER_READ) {
+            let ids: Vec<_> = users.iter().map(|(user, _)| user.clone()).collect();
+            dynamo.extend(self.dynamo.ownerships(&ids).await?);
+        }
+        let both = |(user, postgres): (String, _)| {
+            let dynamo = dynamo.get(&user).copied().unwrap_or_default();
+            (user, Ownerships { postgres, dynamo })
+        };
+        Ok(users.into_iter().map(both).collect())
+    }
+
+    /// Counts the users by their state.
+    pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side) -> Result<CutoverStatus, Failure> {
+        let ((_, postgres), (_, dynamo)) = tokio::try_join!(self.postgres.pending(), self.dynamo.pending())?;
+        let mut state = CutoverStatus { pending: postgres + dynamo, ..CutoverStatus::default() };
+        let mut last = String::new();
+        loop {
+            let users = self.ownerships_after(&last).await?;
+            let Some((user, _)) = users.last() else { return Ok(state) };
+            last.clone_from(user);
+            for (user, ownerships) in users {
+                let count = match (ownerships.postgres.epoch == ownerships.dynamo.epoch, ownerships.leader()) {
+                    (true, Side::Postgres) => &mut state.in_postgres,
+                    (true, Side::Dynamo) => &mut state.in_dynamo,
+                    (false, _) => &mut state.between,
+                };
+                *count += 1;
+                state.to_move += u64::from(ownerships.next_step(goal(&user)) != MoveStep::Done);
+            }
+        }
+    }
+
+    /// Compares all users' items with PostgreSQL's rows. Returns the number of compared users, the
+    /// number of users skipped because of concurrent writes, and the differences.
+    ///
+    /// # Errors
+    /// If a side does not answer.
+    pub async fn compare_all(&self, parallel: usize) -> Result<(u64, u64, Vec<Difference>), Failure> {
+        let bar = progress_bar(self.postgres.users().await?, "compared");
+        let (mut compared, mut late, mut differences) = (0, 0, Vec::new());
+        let mut last = String::new();
+        loop {
+            let users = self.postgres.users_after(&last).await?;
+            let Some((user, _)) = users.last() else { break };
+            last.clone_from(user);
+            let of_users = stream::iter(users).map(|(user, _)| async move { self.compare(&user).await });
+            let mut of_users = of_users.buffer_unordered(parallel);
+            while let Some(found) = of_users.try_next().await? {
+                bar.inc(1);
+                match found {
+                    Some(found) => {
+                        compared += 1;
+                        differences.extend(found);
+                    }
+                    None => late += 1,
+                }
+            }
+        }
+        bar.finish_and_clear();
+        Ok((compared, late, differences))
+    }
+}
