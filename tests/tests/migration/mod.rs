@@ -5,4 +5,5 @@ mod faults;
 mod kills;
 mod rollback;
 mod run_folder;
+mod stuck;
 mod whole_database;

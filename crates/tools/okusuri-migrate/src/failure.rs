@@ -43,6 +43,8 @@ pub enum FailureKind {
     TableNotEmpty,
     /// `cutover`: this step of the cutover is not possible now.
     Cutover,
+    /// `user-stuck`: one side refuses a change of a user; `repair` sets the change aside.
+    UserStuck,
 }
 
 impl FailureKind {
@@ -66,6 +68,7 @@ impl FailureKind {
             Self::TableRefused => "table-refused",
             Self::TableNotEmpty => "table-not-empty",
             Self::Cutover => "cutover",
+            Self::UserStuck => "user-stuck",
         }
     }
 

@@ -12,6 +12,7 @@ pub mod cutover;
 pub mod export;
 mod failure;
 pub mod load;
+pub mod repair;
 pub mod rollback;
 pub mod run;
 pub mod source;
@@ -53,6 +54,8 @@ enum PhaseCommand {
     Check(check::Arguments),
     /// Moves the live application to DynamoDB, in phases.
     Cutover(cutover::Arguments),
+    /// Lets a user go on of whom one side refuses a change.
+    Repair(repair::Arguments),
     /// Returns to PostgreSQL, from any state of the run.
     Rollback(rollback::Arguments),
     /// Shows how far a run is.
@@ -122,6 +125,7 @@ pub async fn run_quietly(command: Command) -> Result<Report, Failure> {
         PhaseCommand::Load(arguments) => load::run(arguments).await,
         PhaseCommand::Check(arguments) => check::run(arguments).await,
         PhaseCommand::Cutover(arguments) => cutover::run(arguments).await,
+        PhaseCommand::Repair(arguments) => repair::run(arguments).await,
         PhaseCommand::Rollback(arguments) => rollback::run(arguments).await,
         PhaseCommand::Status(arguments) => status::run(arguments),
     }

@@ -15,6 +15,7 @@ use serde_json::json;
 use store::{StoreError, Table, unless_condition_failed};
 
 use crate::cutover::run_state::{self, Stage};
+use crate::cutover::stuck::StuckUsers;
 use crate::cutover::{PREFIX, Phase, Plan, Postgres, Side, Sides, finished_runs, prefix_of};
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, connect, database_identity};
@@ -146,10 +147,13 @@ fn confirm(arguments: &Arguments, run: &str) -> Result<(), Failure> {
 /// Moves all users back, and removes the cutover from PostgreSQL.
 async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
-    let users = sides.move_users(|_| Side::Postgres, parallel).await?;
+    let stuck = StuckUsers::default();
+    let users = sides.move_users(|_| Side::Postgres, parallel, &stuck).await?;
     // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
     // that it lacks do not matter.
-    let replicated = sides.replicate_all_to_postgres(parallel).await?;
+    let replicated = sides.replicate_all_to_postgres(parallel, &stuck).await?;
+    // DynamoDB has the only copy of a change that PostgreSQL refuses.
+    stuck.check()?;
     run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
     sides.end_rollback().await?;
     Ok((users, replicated))

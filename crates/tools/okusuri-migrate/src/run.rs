@@ -10,6 +10,7 @@
 //! | `items/<nn>.jsonl` | transform | one item per line, in DynamoDB's JSON, sorted by key |
 //! | `rejects.jsonl` | transform | each row, or item of a row, that is not migrated, and why |
 //! | `load.json` | load | how far each file of `items/` is loaded |
+//! | `set-aside.jsonl` | repair | changes that one side refused |
 //! | `report-<phase>.json` | all | the phase's report |
 //!
 //! The folder holds personal data and tokens, so only its owner may access it.
@@ -152,6 +153,17 @@ impl Run {
         lines.write(&serde_json::to_string_pretty(value).map_err(|error| FailureKind::RunFolder.because(error))?)?;
         lines.finish()?;
         self.rename(&format!("{name}.new"), name)
+    }
+
+    /// Appends a line of JSON to a file; the line is on disk when this returns.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn append<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
+        let path = self.path(name);
+        let line = serde_json::to_string(value).map_err(|error| FailureKind::RunFolder.because(error))? + "\n";
+        let mut file = options().append(true).create(true).open(&path).map_err(failed(&path))?;
+        file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed(&path))
     }
 
     /// Renames a file or folder.

@@ -12,6 +12,7 @@ use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::run_state::{self, Stage};
 use super::sides::Sides;
+use super::stuck::StuckUsers;
 use crate::export::MANIFEST;
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, connect, database_identity};
@@ -87,6 +88,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let start = Instant::now();
     let parallel = usize::from(arguments.parallel);
     let (mut moved, mut replicated) = (0, 0);
+    let stuck = StuckUsers::default();
     // A second `finished` only removes what an interrupted one has left.
     let is_over = sides.dynamo.is_finished().await?;
     if goal.phase > Phase::Capture && !is_over {
@@ -96,22 +98,23 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         run_state::record_stage(&run, &plan.run, Stage::DualWrites)?;
         sides.dynamo.enable_replication().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
-        replicated += sides.replicate_all(parallel).await?;
-        moved += sides.move_users(target_side(&aim), parallel).await?;
+        replicated += sides.replicate_all(parallel, &stuck).await?;
+        moved += sides.move_users(target_side(&aim), parallel, &stuck).await?;
         if goal.phase == Phase::Finished {
+            stuck.check()?;
             // From here on PostgreSQL refuses unknown users. The users who came before are moved in
             // the last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
-            moved += sides.move_users(target_side(&aim), parallel).await?;
+            moved += sides.move_users(target_side(&aim), parallel, &stuck).await?;
         }
-        replicated += sides.replicate_all(parallel).await?;
+        replicated += sides.replicate_all(parallel, &stuck).await?;
     }
     let plan = sides.postgres.plan().await?.unwrap_or(plan);
     let mut is_clean = true;
     if goal.phase == Phase::Finished {
         is_clean = sides.finish(parallel).await?;
     }
-    let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64() });
+    let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
     if arguments.compare {
         more["compared"] = compare(&sides, parallel).await?;
     }
@@ -119,6 +122,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     if !is_clean {
         report.outcome = PhaseOutcome::NeedsReview;
         report.text.push_str(" Not all users are moved yet: run the same command again.");
+    }
+    if let Some(text) = stuck.text() {
+        report.outcome = PhaseOutcome::NeedsReview;
+        report.text.push_str(&format!(" {text}"));
     }
     run.write_report("cutover", &report)?;
     Ok(report)

@@ -10,8 +10,9 @@
 //! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, and `After`, or `Before` of a deleted row |
 
 mod finished;
+mod outbox;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use backon::Retryable;
@@ -22,8 +23,6 @@ use store::{StoreError, Table, TransactionOutcome, n, patient_backoff, s, unless
 use super::item_writes::ItemWrites;
 use super::outbox_entry::OutboxEntry;
 use super::ownership::{Ownership, bucket};
-use super::postgres::table_of;
-use crate::source::Row;
 use crate::transform::Item;
 use crate::{Failure, FailureKind};
 
@@ -36,6 +35,10 @@ pub const PREFIX: &str = "MIGRATION#";
 pub(crate) fn prefix_of(run: &str) -> String {
     format!("{PREFIX}{run}#")
 }
+
+/// The longest user id that fits into the sort key of the outbox, in bytes
+/// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)).
+const USER_BYTES_MAX: usize = 1_024 - 17;
 
 /// A transaction has at most 100 actions
 /// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html));
@@ -122,6 +125,17 @@ impl Dynamo {
         Key { partition: self.outbox_partition(bucket(user) % SHARDS), sort: format!("{user}#{version:016}") }.item()
     }
 
+    /// Whether a user with this id can have items. Users with a longer id are not migrated: the
+    /// transformation rejects their rows, and their changes make no item.
+    pub fn can_store(user: &str) -> bool {
+        user.len() <= USER_BYTES_MAX
+    }
+
+    /// Counts a change of PostgreSQL without applying it.
+    pub(super) async fn skip(&self, user: &str, version: u64) -> Result<DynamoWrite, Failure> {
+        self.write(user, Fence::Replicated(version), &ItemWrites::default()).await
+    }
+
     /// From here on changes may be replicated to this side.
     pub(super) async fn enable_replication(&self) -> Result<(), Failure> {
         for shard in 0..SHARDS {
@@ -132,6 +146,9 @@ impl Dynamo {
 
     /// A user's ownership record on this side.
     pub(super) async fn ownership(&self, user: &str) -> Result<Ownership, Failure> {
+        if !Self::can_store(user) {
+            return Ok(Ownership::default());
+        }
         let request = self.table.get_item(self.ownership_key(user));
         let item = request.consistent_read(true).send().await.map_err(failed)?.item;
         Ok(item.as_ref().map_or_else(Ownership::default, ownership))
@@ -140,7 +157,7 @@ impl Dynamo {
     /// The ownership records of at most 100 users.
     pub(super) async fn ownerships(&self, users: &[String]) -> Result<BTreeMap<String, Ownership>, Failure> {
         let mut found: BTreeMap<_, _> = users.iter().map(|user| (user.clone(), Ownership::default())).collect();
-        let keys = users.iter().map(|user| self.ownership_key(user)).collect();
+        let keys = users.iter().filter(|user| Self::can_store(user)).map(|user| self.ownership_key(user)).collect();
         for item in self.table.batch_get(keys, true).await? {
             if let Some((_, user)) = text(&item, "PK").split_once("#OWNERSHIP#") {
                 found.insert(user.to_owned(), ownership(&item));
@@ -176,6 +193,9 @@ impl Dynamo {
         fence: Fence<'_>,
         writes: &ItemWrites,
     ) -> Result<DynamoWrite, Failure> {
+        if !Self::can_store(user) {
+            return Ok(DynamoWrite::Written);
+        }
         if writes.touches_logs() {
             self.forget_summary(user).await?;
         }
@@ -307,54 +327,11 @@ impl Dynamo {
         Ok(TransactWriteItem::builder().delete(delete.build().map_err(refused)?).build())
     }
 
-    /// The user's first changes that PostgreSQL may not have, in order.
-    pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
-        let request = self.table.query().consistent_read(true).limit(50);
-        let answer = request
-            .key_condition_expression("PK = :partition AND SK BETWEEN :first AND :last")
-            .expression_attribute_values(":partition", s(self.outbox_partition(bucket(user) % SHARDS)))
-            .expression_attribute_values(":first", s(format!("{user}#{:016}", 0)))
-            .expression_attribute_values(":last", s(format!("{user}#{:016}", VERSION_MAX)))
-            .send()
-            .await
-            .map_err(failed)?;
-        let unreadable =
-            |error: &dyn std::fmt::Display| FailureKind::TableRefused.because(format!("the outbox: {error}"));
-        let entry = |item: Attributes| {
-            let table = table_of(text(&item, "Source"))?;
-            let read = |name: &str| {
-                let json = item.get(name).and_then(|value| value.as_s().ok());
-                json.map(|json| Row::read(table, json)).transpose().map_err(|error| unreadable(&error))
-            };
-            let (_, version) = text(&item, "SK").rsplit_once('#').unwrap_or_default();
-            let version = version.parse().map_err(|error: std::num::ParseIntError| unreadable(&error))?;
-            Ok(OutboxEntry { user: user.to_owned(), version, table, before: read("Before")?, after: read("After")? })
-        };
-        answer.items.unwrap_or_default().into_iter().map(entry).collect()
-    }
-
-    /// Removes a change that PostgreSQL has.
-    pub(super) async fn remove_outbox_entry(&self, user: &str, version: u64) -> Result<(), Failure> {
-        let request = self.table.delete_item(self.outbox_key(user, version));
-        request.send().await.map_err(failed)?;
-        Ok(())
-    }
-
-    /// The users with changes that are not replicated to PostgreSQL, and the number of these
-    /// changes.
-    pub(super) async fn pending(&self) -> Result<(BTreeSet<String>, u64), Failure> {
-        let (mut users, mut count) = (BTreeSet::new(), 0);
-        for shard in 0..SHARDS {
-            for item in self.query(&self.outbox_partition(shard)).await? {
-                count += 1;
-                users.extend(text(&item, "SK").rsplit_once('#').map(|(user, _)| user.to_owned()));
-            }
-        }
-        Ok((users, count))
-    }
-
     /// All items of a user's own partition.
     pub(super) async fn items_of(&self, user: &str) -> Result<Vec<Attributes>, Failure> {
+        if !Self::can_store(user) {
+            return Ok(Vec::new());
+        }
         self.query(&format!("USER#{user}")).await
     }
 

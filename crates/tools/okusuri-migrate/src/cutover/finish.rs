@@ -3,6 +3,7 @@
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::command::target_side;
+use super::dynamo::Dynamo;
 use super::ownership::Side;
 use super::passes::CutoverStatus;
 use super::plan::{Phase, Plan};
@@ -46,6 +47,10 @@ impl Sides {
     }
 
     async fn remove_ownership(&self, user: &str) -> Result<(), Failure> {
+        if !Dynamo::can_store(user) {
+            // No side takes over, but PostgreSQL must refuse this user's writes like all others.
+            return self.postgres.advance_epoch(user, 0, None).await.map(drop);
+        }
         for _ in 0..TRIES {
             if self.dynamo.remove_ownership(user).await? {
                 return Ok(());

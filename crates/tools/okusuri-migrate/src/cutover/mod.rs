@@ -4,7 +4,7 @@ mod command;
 mod dynamo;
 mod finish;
 mod item_writes;
-mod outbox_entry;
+pub(crate) mod outbox_entry;
 pub mod ownership;
 mod passes;
 mod plan;
@@ -12,6 +12,7 @@ mod postgres;
 mod reader;
 pub(crate) mod run_state;
 mod sides;
+pub(crate) mod stuck;
 mod writer;
 
 pub use command::Arguments;

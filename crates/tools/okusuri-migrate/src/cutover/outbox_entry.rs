@@ -9,22 +9,22 @@ const ROW_BYTES_MAX: usize = ITEM_BYTES_MAX - 4 * 1024;
 
 /// A change of a row, with its version among the user's changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OutboxEntry {
+pub(crate) struct OutboxEntry {
     /// The user who owns the row.
-    pub(super) user: String,
+    pub(crate) user: String,
     /// Counts from 1, without gaps.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// The row's table.
-    pub(super) table: Table,
+    pub(crate) table: Table,
     /// The row before the change; `None` if there was none.
-    pub(super) before: Option<Row>,
+    pub(crate) before: Option<Row>,
     /// The row after the change; `None` if it was deleted.
-    pub(super) after: Option<Row>,
+    pub(crate) after: Option<Row>,
 }
 
 impl OutboxEntry {
     /// The row after the change, or before it if it was deleted.
-    pub(super) fn row(&self) -> Option<&Row> {
+    pub(crate) fn row(&self) -> Option<&Row> {
         self.after.as_ref().or(self.before.as_ref())
     }
 
@@ -42,7 +42,7 @@ impl OutboxEntry {
 }
 
 /// A row as JSON, in the form that PostgreSQL gives it.
-pub(super) fn json(row: &Row) -> Result<serde_json::Value, serde_json::Error> {
+pub(crate) fn json(row: &Row) -> Result<serde_json::Value, serde_json::Error> {
     match row {
         Row::User(row) => serde_json::to_value(row),
         Row::Session(row) => serde_json::to_value(row),

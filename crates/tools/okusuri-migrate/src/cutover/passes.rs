@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::dynamo::Dynamo;
 use super::ownership::{MoveStep, Ownerships, Side};
 use super::plan::Phase;
 use super::sides::{Difference, Sides};
+use super::stuck::StuckUsers;
 use crate::Failure;
 use crate::terminal::progress_bar;
 
@@ -33,10 +35,21 @@ pub struct CutoverStatus {
     pub pending: u64,
 }
 
+/// A user whose id DynamoDB cannot store stays in PostgreSQL.
+fn storable(goal: impl Fn(&str) -> Side + Copy) -> impl Fn(&str) -> Side + Copy {
+    move |user| if Dynamo::can_store(user) { goal(user) } else { Side::Postgres }
+}
+
 impl Sides {
     /// Moves all users to their side; a user who is there already costs one read. Returns the
     /// number of moved users.
-    pub(crate) async fn move_users(&self, goal: impl Fn(&str) -> Side + Copy, parallel: usize) -> Result<u64, Failure> {
+    pub(crate) async fn move_users(
+        &self,
+        goal: impl Fn(&str) -> Side + Copy,
+        parallel: usize,
+        stuck: &StuckUsers,
+    ) -> Result<u64, Failure> {
+        let goal = storable(goal);
         let bar = progress_bar(self.postgres.users().await?, "users");
         let mut moved = 0;
         for _ in 0..PASSES_MAX {
@@ -50,8 +63,8 @@ impl Sides {
                 bar.inc(u64::try_from(users.len()).unwrap_or_default());
                 let left =
                     users.into_iter().filter(|(user, ownerships)| ownerships.next_step(goal(user)) != MoveStep::Done);
-                let brought =
-                    stream::iter(left).map(|(user, _)| async move { self.move_user(&user, goal(&user)).await });
+                let brought = stream::iter(left)
+                    .map(|(user, _)| async move { stuck.set_aside(&user, self.move_user(&user, goal(&user)).await) });
                 pass += brought
                     .buffer_unordered(parallel)
                     .try_fold(0, |sum, moved| async move { Ok(sum + u64::from(moved)) })
@@ -92,7 +105,8 @@ impl Sides {
     }
 
     /// Counts the users by their state.
-    pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side) -> Result<CutoverStatus, Failure> {
+    pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side + Copy) -> Result<CutoverStatus, Failure> {
+        let goal = storable(goal);
         let ((_, postgres), (_, dynamo)) = tokio::try_join!(self.postgres.pending(), self.dynamo.pending())?;
         let mut state = CutoverStatus { pending: postgres + dynamo, ..CutoverStatus::default() };
         let mut last = String::new();

@@ -45,7 +45,7 @@ pub(crate) fn check_not_dual(run: &Run) -> Result<(), Failure> {
 
 /// Refuses to continue the cutover of another run: the folder must have started the database's
 /// cutover.
-pub(super) fn check_same_run(run: &Run, plan: &Plan) -> Result<(), Failure> {
+pub(crate) fn check_same_run(run: &Run, plan: &Plan) -> Result<(), Failure> {
     match run.read::<StartedCutover>(FILE)? {
         Some(begun) if begun.run == plan.run => Ok(()),
         Some(begun) => Err(another(&begun.run, &plan.run)),

@@ -14,6 +14,7 @@ use super::outbox_entry::OutboxEntry;
 use super::ownership::{MoveStep, Ownerships, Side};
 use super::plan::Phase;
 use super::postgres::Postgres;
+use super::stuck::{StuckUsers, stuck};
 use crate::source::{Row, Table};
 use crate::transform::{Item, Options, items_of};
 use crate::{Failure, FailureKind};
@@ -85,7 +86,8 @@ impl Sides {
                 return Ok(replicated);
             }
             for entry in entries {
-                if !self.apply_to_dynamo(&entry).await? && self.dynamo.ownership(user).await?.version < entry.version {
+                let applied = self.apply_to_dynamo(&entry).await.map_err(|failure| stuck(&entry, failure))?;
+                if !applied && self.dynamo.ownership(user).await?.version < entry.version {
                     stalls += 1;
                     stalled().await;
                     break;
@@ -152,9 +154,8 @@ impl Sides {
                 return Ok(replicated);
             }
             for entry in entries {
-                if !self.postgres.apply_change(&entry).await?
-                    && self.postgres.ownership(user).await?.version < entry.version
-                {
+                let applied = self.postgres.apply_change(&entry).await.map_err(|failure| stuck(&entry, failure))?;
+                if !applied && self.postgres.ownership(user).await?.version < entry.version {
                     stalls += 1;
                     stalled().await;
                     break;
@@ -202,17 +203,17 @@ impl Sides {
     ///
     /// # Errors
     /// See [`Sides::replicate`].
-    pub async fn replicate_all(&self, parallel: usize) -> Result<u64, Failure> {
-        Ok(self.replicate_all_to(Side::Postgres, parallel).await?
-            + self.replicate_all_to(Side::Dynamo, parallel).await?)
+    pub(crate) async fn replicate_all(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+        Ok(self.replicate_all_to(Side::Postgres, parallel, stuck).await?
+            + self.replicate_all_to(Side::Dynamo, parallel, stuck).await?)
     }
 
     /// Replicates all changes that are pending in DynamoDB to PostgreSQL.
-    pub(crate) async fn replicate_all_to_postgres(&self, parallel: usize) -> Result<u64, Failure> {
-        self.replicate_all_to(Side::Postgres, parallel).await
+    pub(crate) async fn replicate_all_to_postgres(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+        self.replicate_all_to(Side::Postgres, parallel, stuck).await
     }
 
-    async fn replicate_all_to(&self, to: Side, parallel: usize) -> Result<u64, Failure> {
+    async fn replicate_all_to(&self, to: Side, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
         let mut replicated = 0;
         for _ in 0..ROUNDS_MAX {
             let users: BTreeSet<_> = match to {
@@ -223,10 +224,11 @@ impl Sides {
                 return Ok(replicated);
             }
             let delivered = stream::iter(users).map(|user| async move {
-                match to {
+                let delivered = match to {
                     Side::Postgres => self.replicate_to_postgres(&user).await,
                     Side::Dynamo => self.replicate_to_dynamo(&user).await,
-                }
+                };
+                stuck.set_aside(&user, delivered)
             });
             let (mut round, mut failure) = (0, None);
             for delivered in delivered.buffer_unordered(parallel).collect::<Vec<_>>().await {
@@ -234,6 +236,10 @@ impl Sides {
                     Ok(replicated) => round += replicated,
                     Err(error) => failure = Some(error),
                 }
+            }
+            // Only stuck users are left.
+            if round == 0 && failure.is_none() {
+                return Ok(replicated);
             }
             // A change may depend on another user's change, for example if one user gives up an
             // address and another takes it. So a failure counts only if a whole round made no
@@ -252,6 +258,9 @@ impl Sides {
     /// # Errors
     /// If a side does not answer.
     pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
+        if !Dynamo::can_store(user) {
+            return Ok(Some(Vec::new()));
+        }
         let before = self.ownerships(user).await?;
         let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(user))?;
         let expected = item_writes::items_of_user(&rows, &self.options);
