@@ -80,6 +80,22 @@ impl Postgres {
         }
     }
 
+    /// A standby that follows this server. It reads, and never writes.
+    pub async fn replica(&self) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("tidemark-replica").tempdir()?;
+        if let Some((uid, gid)) = self.owner {
+            chown(folder.path(), Some(uid), Some(gid))?;
+        }
+        let mut copy = of_owner(&self.programs.join("pg_basebackup"), self.owner);
+        copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--username=okusuri", "--host"]);
+        let output = copy.arg(self.folder.path()).arg("-D").arg(folder.path().join("data")).output()?;
+        ensure!(output.status.success(), "pg_basebackup: {}", String::from_utf8_lossy(&output.stderr));
+        let process = serve(&self.programs, folder.path(), self.owner)?;
+        let mut replica = Self { process, folder, programs: self.programs.clone(), owner: self.owner };
+        replica.client().await?;
+        Ok(replica)
+    }
+
     /// Ends the server at once, as a power cut would.
     pub fn crash(&self) -> Result<()> {
         // The postmaster's children end with it.

@@ -3,6 +3,7 @@
 mod cutover;
 mod faults;
 mod kills;
+mod replica;
 mod rollback;
 mod run_folder;
 mod stuck;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
-use crate::cutover::run_state::{check_database, check_not_dual};
+use crate::cutover::run_state::{check_database, check_not_dual, started};
 use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument, RunIdentity};
 use crate::source::{Columns, Server, Table, check_schema, connect, database_identity, source_failure};
 use crate::terminal::progress_bar;
@@ -74,7 +74,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let Arguments { folder, server, ignored, again, dry_run } = arguments;
     let ignored = BTreeSet::from_iter(ignored);
     if dry_run {
-        return dry_run_report(&server, &ignored).await;
+        return dry_run_report(&server, &ignored, started(&Run::open_unlocked(&folder))?).await;
     }
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
@@ -91,9 +91,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-async fn dry_run_report(server: &Server, ignored: &BTreeSet<String>) -> Result<Report, Failure> {
+async fn dry_run_report(
+    server: &Server,
+    ignored: &BTreeSet<String>,
+    cutover: Option<String>,
+) -> Result<Report, Failure> {
     let mut client = connect(server).await?;
     let (transaction, mut manifest) = snapshot(&mut client, &server.schema, ignored).await?;
+    check_contains_capture(&transaction, cutover).await?;
     manifest.ignored_columns.clone_from(ignored);
     let mut counts = BTreeMap::new();
     for table in Table::ALL {
@@ -109,6 +114,7 @@ async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<
     run.fresh_folder("export")?;
     let identity = identity_of(run, client).await?;
     let (transaction, mut manifest) = snapshot(client, schema, &ignored).await?;
+    check_contains_capture(&transaction, started(run)?).await?;
     manifest.run = identity.run;
     manifest.ignored_columns = ignored;
     for table in Table::ALL {
@@ -185,6 +191,28 @@ async fn snapshot<'c>(
         tables: BTreeMap::new(),
     };
     Ok((transaction, manifest))
+}
+
+/// Refuses a snapshot that lacks the capture of this run. A change from before the triggers is in no
+/// outbox, so it must be in the snapshot; a standby may not have it yet.
+async fn check_contains_capture(transaction: &Transaction<'_>, cutover: Option<String>) -> Result<(), Failure> {
+    let Some(cutover) = cutover else { return Ok(()) };
+    let exists = "SELECT to_regclass('tidemark_migration.plan') IS NOT NULL";
+    let found: Option<String> = match transaction.query_one(exists, &[]).await.map_err(source_failure)?.get(0) {
+        false => None,
+        true => {
+            let row = transaction.query_opt("SELECT run FROM tidemark_migration.plan", &[]).await;
+            row.map_err(source_failure)?.map(|row| row.get(0))
+        }
+    };
+    if found.as_deref() == Some(&cutover) {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| "no cutover".to_owned(), |found| format!("the cutover {found}"));
+    Err(FailureKind::SourceBehind.because(format!(
+        "the snapshot contains {found}, and this run has started the cutover {cutover}. Export from the primary, or \
+         wait until the standby has caught up"
+    )))
 }
 
 async fn count(transaction: &Transaction<'_>, schema: &str, table: Table) -> Result<u64, Failure> {

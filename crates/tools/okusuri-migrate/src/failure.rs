@@ -14,6 +14,8 @@ pub enum FailureKind {
     SourceGone,
     /// `source-unreadable`: PostgreSQL refused a query, or gave an unexpected answer.
     SourceUnreadable,
+    /// `source-behind`: the snapshot of an export lacks the capture, so changes would be lost.
+    SourceBehind,
     /// `schema-missing-table`
     MissingTable,
     /// `schema-missing-column`
@@ -54,6 +56,7 @@ impl FailureKind {
             Self::SourceUnreachable => "source-unreachable",
             Self::SourceGone => "source-gone",
             Self::SourceUnreadable => "source-unreadable",
+            Self::SourceBehind => "source-behind",
             Self::MissingTable => "schema-missing-table",
             Self::MissingColumn => "schema-missing-column",
             Self::ExtraColumn => "schema-extra-column",

@@ -32,6 +32,12 @@ pub(crate) fn record_stage(run: &Run, id: &str, stage: Stage) -> Result<(), Fail
     run.write(FILE, &StartedCutover { run: id.to_owned(), stage })
 }
 
+/// The id of the cutover that this run has started, unless it was rolled back.
+pub(crate) fn started(run: &Run) -> Result<Option<String>, Failure> {
+    let begun = run.read::<StartedCutover>(FILE)?;
+    Ok(begun.filter(|begun| begun.stage != Stage::RolledBack).map(|begun| begun.run))
+}
+
 /// Refuses a phase that makes or loads items again after dual writes have started: it would restore
 /// items that were deleted since.
 pub(crate) fn check_not_dual(run: &Run) -> Result<(), Failure> {
