@@ -4,6 +4,7 @@ mod cutover;
 mod faults;
 mod kills;
 mod replica;
+mod rights;
 mod rollback;
 mod run_folder;
 mod stuck;

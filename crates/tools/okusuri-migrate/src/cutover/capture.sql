@@ -114,30 +114,44 @@ END $$;
 
 -- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes
 -- nothing and returns false. The application's schema is in the search path for the application's
--- own triggers.
+-- own triggers, so each function is named with its schema: the application's role may create a
+-- function there, which would run with the rights of this function's owner.
 CREATE FUNCTION tidemark_migration.apply_change(of_user text, to_version bigint, source text, row_id jsonb, after jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
     names text;
     settings text;
+    is_allowed boolean;
 BEGIN
+    IF source IS NULL OR source NOT IN ({tables}) THEN
+        RAISE EXCEPTION 'the migration does not write the table %', source USING ERRCODE = '42501';
+    END IF;
+    -- The caller needs the same rights as for writing the row itself. session_user is the caller,
+    -- and current_user is the owner of this function.
+    names := pg_catalog.format('{schema}.%I', source);
+    is_allowed := CASE WHEN after IS NULL THEN pg_catalog.has_table_privilege(session_user, names, 'DELETE')
+        ELSE pg_catalog.has_any_column_privilege(session_user, names, 'INSERT')
+            AND pg_catalog.has_any_column_privilege(session_user, names, 'UPDATE') END;
+    IF NOT is_allowed THEN
+        RAISE EXCEPTION 'permission denied for the table %', source USING ERRCODE = '42501';
+    END IF;
     INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
     UPDATE tidemark_migration.ownerships SET version = to_version WHERE user_id = of_user AND version = to_version - 1;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM set_config('tidemark_migration.applying', 'on', true);
+    PERFORM pg_catalog.set_config('tidemark_migration.applying', 'on', true);
     IF after IS NULL THEN
         -- A change without any row has no id, and deletes nothing.
-        EXECUTE format('DELETE FROM {schema}.%1$I WHERE id = (jsonb_populate_record(NULL::{schema}.%1$I, $1)).id', source) USING row_id;
+        EXECUTE pg_catalog.format('DELETE FROM {schema}.%1$I WHERE id OPERATOR(pg_catalog.=) (pg_catalog.jsonb_populate_record(NULL::{schema}.%1$I, $1)).id', source) USING row_id;
     ELSE
         -- The id is given even if the column generates it, and such a column must not be updated.
-        SELECT string_agg(format('%I', name), ', '), string_agg(format('%1$I = EXCLUDED.%1$I', name), ', ') FILTER (WHERE name <> 'id')
-            INTO names, settings FROM jsonb_object_keys(after) AS name;
-        EXECUTE format('INSERT INTO {schema}.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM jsonb_populate_record(NULL::{schema}.%1$I, $1)
+        SELECT pg_catalog.string_agg(pg_catalog.format('%I', name), ', '), pg_catalog.string_agg(pg_catalog.format('%1$I = EXCLUDED.%1$I', name), ', ') FILTER (WHERE name <> 'id')
+            INTO names, settings FROM pg_catalog.jsonb_object_keys(after) AS name;
+        EXECUTE pg_catalog.format('INSERT INTO {schema}.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::{schema}.%1$I, $1)
             ON CONFLICT (id) DO UPDATE SET %3$s', source, names, settings) USING after;
     END IF;
-    PERFORM set_config('tidemark_migration.applying', 'off', true);
+    PERFORM pg_catalog.set_config('tidemark_migration.applying', 'off', true);
     RETURN true;
 END $$;
 

@@ -1,6 +1,8 @@
 //! The PostgreSQL side. Everything that must be atomic is one statement, so a process that is
 //! killed between two statements leaves nothing half done.
 
+mod install;
+
 use std::sync::Arc;
 
 use tokio_postgres::Client;
@@ -98,79 +100,6 @@ impl Postgres {
         let Some(row) = row else { return Ok(None) };
         let phase = row.get::<_, &str>(1).parse().map_err(|error| unreadable("the plan", error))?;
         Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
-    }
-
-    /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five
-    /// seconds for concurrent writes.
-    pub(super) async fn install(&self, run: &str) -> Result<(), Failure> {
-        let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
-        sql.push_str(&include_str!("capture.sql").replace("{schema}", &self.schema));
-        for table in Table::ALL {
-            let Some(owner) = owner(table) else { continue };
-            // A partition's trigger would otherwise report the partition's name.
-            let (name, argument) = (self.table(table), table.name());
-            let literal = name.replace('\'', "''");
-            sql.push_str(&format!(
-                "DO $$ BEGIN
-                     IF NOT EXISTS (
-                         SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
-                         WHERE indrelid = '{literal}'::regclass AND attname = 'id' AND indnkeyatts = 1 AND indisunique AND indimmediate AND indpred IS NULL
-                     ) THEN
-                         RAISE EXCEPTION '% has no unique index of id alone, by which its rows are written', '{literal}';
-                     END IF;
-                 END $$;
-                 CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture('{owner}', '{argument}');
-                 CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();\n"
-            ));
-        }
-        sql.push_str(&format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture'); COMMIT;"));
-        self.all_or_nothing(&sql).await
-    }
-
-    /// Gives the application's role the rights to write and read during the cutover, if the role
-    /// did not install it. May be repeated.
-    ///
-    /// # Errors
-    /// If there is no cutover, or no such role.
-    pub async fn grant(&self, role: &str) -> Result<(), Failure> {
-        let role = quoted(role);
-        let sql = format!(
-            "BEGIN;
-             GRANT USAGE ON SCHEMA tidemark_migration TO {role};
-             GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
-             GRANT DELETE ON tidemark_migration.outbox TO {role};
-             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change TO {role};
-             COMMIT;"
-        );
-        self.all_or_nothing(&sql).await
-    }
-
-    /// Removes the cutover from PostgreSQL. Waits as `install` does.
-    pub(super) async fn uninstall(&self) -> Result<(), Failure> {
-        // Another mover may have closed an ownership again since all users were moved back. An even
-        // epoch belongs to PostgreSQL, which then has all changes. The triggers depend on a
-        // function of the schema, so they are dropped with it.
-        self.all_or_nothing(
-            "BEGIN; SET LOCAL lock_timeout = '5s';
-             LOCK TABLE tidemark_migration.ownerships IN ACCESS EXCLUSIVE MODE;
-             DO $$ BEGIN
-                 IF EXISTS (SELECT 1 FROM tidemark_migration.ownerships WHERE epoch % 2 = 1) THEN
-                     RAISE EXCEPTION 'DynamoDB owns a user again: another cutover is running';
-                 END IF;
-             END $$;
-             DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
-        )
-        .await
-    }
-
-    async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
-        let done = self.client.batch_execute(sql).await;
-        if done.is_err() {
-            // Without this, the session would stay in the failed transaction. The first error is
-            // the one to report.
-            let _ = self.client.batch_execute("ROLLBACK").await;
-        }
-        done.map_err(source_failure)
     }
 
     /// Records the phase of the cutover.
