@@ -49,3 +49,22 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(migration.items().await.unwrap().len(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_key_than_that_of_the_items_is_refused() {
+    let migration = Migration::new(91, 8).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    let key = migration.folder.path().join("key");
+    let right = std::fs::read_to_string(&key).unwrap();
+    std::fs::write(&key, right.to_uppercase()).unwrap();
+    for (name, more) in [("cutover", &["--to", "dual"][..]), ("rollback", &[])] {
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert_eq!(refused.kind, FailureKind::Options, "{name}: {refused}");
+        assert!(!refused.detail.contains(&right), "{refused}");
+    }
+    std::fs::write(&key, right).unwrap();
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+}

@@ -5,7 +5,10 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use secrecy::SecretString;
 use serde_json::{Value, json};
+
+use store::okusuri::vault::Vault;
 
 use super::*;
 use crate::export::Manifest;
