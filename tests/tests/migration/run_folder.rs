@@ -68,3 +68,20 @@ async fn another_key_than_that_of_the_items_is_refused() {
     std::fs::write(&key, right).unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_after_a_rollback_in_the_same_folder_loads_all_items() {
+    let migration = Migration::new(92, 8).await.unwrap();
+    for name in ["export", "transform", "load", "check"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    let items = migration.items().await.unwrap();
+    migration.phase("rollback", &["--dry-run"]).await.unwrap();
+    assert!(migration.path("report-load.json").exists());
+    migration.phase("rollback", &[]).await.unwrap();
+    assert!(!migration.path("report-load.json").exists() && !migration.path("report-check.json").exists());
+    migration.phase("load", &[]).await.unwrap();
+    assert_eq!(migration.items().await.unwrap(), items);
+    assert_eq!(migration.json("report-load.json").unwrap()["new"], items.len());
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
+}

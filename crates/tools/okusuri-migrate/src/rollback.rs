@@ -17,6 +17,7 @@ use store::{StoreError, Table, unless_condition_failed};
 use crate::cutover::run_state::{self, Stage};
 use crate::cutover::stuck::StuckUsers;
 use crate::cutover::{PREFIX, Phase, Plan, Postgres, Side, Sides, finished_runs, prefix_of};
+use crate::load::PROGRESS;
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, connect, database_identity};
 use crate::terminal::{ask, progress_bar};
@@ -108,6 +109,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         } else {
             (users, replicated) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
         }
+    }
+    if !arguments.dry_run && !arguments.keep_items {
+        // Before the first item goes, so that a load after this rollback does not skip it.
+        run.remove(PROGRESS)?;
+        run.remove_report("load")?;
+        run.remove_report("check")?;
     }
     let counts = Counts::default();
     let bar = progress_bar(0, "items");
