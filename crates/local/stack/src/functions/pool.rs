@@ -275,6 +275,8 @@ impl Pool {
         // The caller may have stopped waiting.
         drop(answer.send(Invocation { request_id: request_id.clone(), outcome }));
         if let Some(usage) = usage {
+            // The caller goes on first.
+            tokio::task::yield_now().await;
             self.report(&request_id, &usage);
         }
     }
