@@ -3,6 +3,7 @@
 mod cutover;
 mod faults;
 mod kills;
+mod operator;
 mod replica;
 mod rights;
 mod rollback;

@@ -38,6 +38,8 @@ pub enum FailureKind {
     Options,
     /// `table-unreachable`: DynamoDB did not answer, despite retries.
     TableUnreachable,
+    /// `table-credentials`: this machine has no credentials for AWS.
+    TableCredentials,
     /// `table-refused`: DynamoDB refused a request, for example because of a missing table or
     /// permission.
     TableRefused,
@@ -68,6 +70,7 @@ impl FailureKind {
             Self::RunChanged => "run-changed",
             Self::Options => "option",
             Self::TableUnreachable => "table-unreachable",
+            Self::TableCredentials => "table-credentials",
             Self::TableRefused => "table-refused",
             Self::TableNotEmpty => "table-not-empty",
             Self::Cutover => "cutover",
@@ -100,7 +103,13 @@ impl Failure {
 
 impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Self {
-        let kind = if error.is_transient() { FailureKind::TableUnreachable } else { FailureKind::TableRefused };
+        // The SDK reports missing credentials as a failed connection.
+        let lacks_credentials = |text: &str| text.contains("credential");
+        let kind = match &error {
+            store::StoreError::Unavailable(text) if lacks_credentials(text) => FailureKind::TableCredentials,
+            error if error.is_transient() => FailureKind::TableUnreachable,
+            _ => FailureKind::TableRefused,
+        };
         kind.because(error)
     }
 }

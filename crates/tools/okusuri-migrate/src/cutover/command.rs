@@ -11,13 +11,16 @@ use super::passes::CutoverStatus;
 use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::run_state::{self, Stage};
-use super::sides::Sides;
+use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
 use crate::export::MANIFEST;
-use crate::run::{Run, RunFolderArgument};
+use crate::run::{LineWriter, Run, RunFolderArgument};
 use crate::source::{Server, connect, database_identity};
 use crate::transform::{ITEMS, Items, TransformArguments};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+
+/// The name of the file with each difference.
+const DIFFERENCES: &str = "differences-cutover.jsonl";
 
 /// The number of differences in the report.
 const SHOWN_MAX: usize = 20;
@@ -45,6 +48,9 @@ pub struct Arguments {
     /// Also compares all users' items with PostgreSQL's rows afterwards.
     #[arg(long)]
     compare: bool,
+    /// Finishes although items differ from PostgreSQL's rows.
+    #[arg(long)]
+    accept_differences: bool,
     /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
@@ -88,6 +94,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let start = Instant::now();
     let parallel = usize::from(arguments.parallel);
     let (mut moved, mut replicated) = (0, 0);
+    let mut compared = None;
     let stuck = StuckUsers::default();
     // A second `finished` only removes what an interrupted one has left.
     let is_over = sides.dynamo.is_finished().await?;
@@ -102,6 +109,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         moved += sides.move_users(target_side(&aim), parallel, &stuck).await?;
         if goal.phase == Phase::Finished {
             stuck.check()?;
+            compared = Some(compare_before_finished(&run, &sides, &arguments).await?);
             // From here on PostgreSQL refuses unknown users. The users who came before are moved in
             // the last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
@@ -115,8 +123,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         is_clean = sides.finish(parallel).await?;
     }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
-    if arguments.compare {
-        more["compared"] = compare(&sides, parallel).await?;
+    if arguments.compare && compared.is_none() && !is_over {
+        compared = Some(compare(&run, &sides, parallel).await?.0);
+    }
+    if let Some(compared) = compared {
+        more["compared"] = compared;
     }
     let mut report = state_report(&plan, &sides.current_state(&plan).await?, more);
     if !is_clean {
@@ -228,10 +239,33 @@ pub(crate) async fn sides(
     Ok(Sides::new(postgres, dynamo, how.options(&plan.run, as_of)?))
 }
 
-async fn compare(sides: &Sides, parallel: usize) -> Result<Value, Failure> {
+/// Refuses to finish while items differ: afterwards, PostgreSQL's rows are no measure any more.
+async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments) -> Result<Value, Failure> {
+    let (compared, named) = compare(run, sides, arguments.parallel.into()).await?;
+    match &*named {
+        [] => Ok(compared),
+        _ if arguments.accept_differences => Ok(compared),
+        [first, ..] => Err(FailureKind::Cutover.because(format!(
+            "{} items differ from PostgreSQL's rows, the first is {} {}; all are in {DIFFERENCES}. \
+             --accept-differences finishes nevertheless",
+            named.len(),
+            first.partition,
+            first.sort
+        ))),
+    }
+}
+
+/// Compares all users, and writes each difference to a file.
+async fn compare(run: &Run, sides: &Sides, parallel: usize) -> Result<(Value, Vec<Difference>), Failure> {
     let (users, late, differences) = sides.compare_all(parallel).await?;
+    let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
+    for difference in &differences {
+        lines.write(&serde_json::to_string(difference).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+    }
+    lines.finish()?;
     let shown: Vec<_> = differences.iter().take(SHOWN_MAX).collect();
-    Ok(json!({ "users": users, "late": late, "differences": differences.len(), "first": shown }))
+    let json = json!({ "users": users, "late": late, "differences": differences.len(), "first": shown });
+    Ok((json, differences))
 }
 
 fn report(phase: &str, json: &Value, text: String) -> Report {
@@ -252,6 +286,13 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
     let differences = more["compared"]["differences"].as_u64().unwrap_or_default();
     if let Some(users) = more["compared"]["users"].as_u64() {
         text.push_str(&format!(" {users} users were compared, and {differences} items differ."));
+        for first in more["compared"]["first"].as_array().into_iter().flatten() {
+            let text_of = |name: &str| first[name].as_str().unwrap_or_default().to_owned();
+            text.push_str(&format!("\n  {} {} {}", text_of("what"), text_of("partition"), text_of("sort")));
+        }
+        if differences > 0 {
+            text.push_str(&format!("\nAll differences are in {DIFFERENCES}."));
+        }
     }
     let mut json = json!({ "run": run, "phase": phase.as_str(), "percent": percent, "state": state });
     if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {

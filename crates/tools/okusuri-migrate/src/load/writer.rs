@@ -112,7 +112,10 @@ impl Writer {
                     | BatchStatementErrorCodeEnum::TransactionConflict
                     | BatchStatementErrorCodeEnum::InternalServerError,
                 ) => Ok(false),
-                code => Err(StoreError::Refused(format!("{code:?}: {}", error.message.unwrap_or_default()))),
+                code => {
+                    let code = code.as_ref().map_or("an unknown error", BatchStatementErrorCodeEnum::as_str);
+                    Err(StoreError::Refused(format!("{code}: {}", error.message.unwrap_or_default())))
+                }
             },
         });
         is_inserted.collect()

@@ -25,7 +25,8 @@ pub type Columns = BTreeMap<Table, BTreeMap<String, String>>;
 /// exported.
 ///
 /// # Errors
-/// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`;
+/// `option` if a column of `ignored` does not exist or is migrated; `schema-missing-table`,
+/// `schema-missing-column`, `schema-extra-column`, `schema-column-type`;
 /// each names all its tables or columns.
 pub async fn check_schema<C: GenericClient + Sync>(
     client: &C,
@@ -45,6 +46,18 @@ pub async fn check_schema<C: GenericClient + Sync>(
     let mut found: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for row in rows {
         found.entry(row.get(0)).or_default().insert(row.get(1), row.get(2));
+    }
+    // A mistyped name would otherwise leave its column among the unknown ones, or seem to work.
+    let cannot_be_ignored = |name: &&String| {
+        let (table, column) = name.split_once('.').unwrap_or((name, ""));
+        let known = Table::ALL.into_iter().find(|known| known.name() == table);
+        let is_migrated = known.is_some_and(|table| table.columns().iter().any(|Column(known, _)| *known == column));
+        is_migrated || !(known.is_some() && found.get(table).is_some_and(|columns| columns.contains_key(column)))
+    };
+    if let Some(name) = ignored.iter().find(cannot_be_ignored) {
+        return Err(FailureKind::Options.because(format!(
+            "--ignore-column {name}: there is no such column, or it is one that this tool migrates"
+        )));
     }
     let mut columns = Columns::new();
     let (mut missing_tables, mut missing, mut extra, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
