@@ -146,7 +146,9 @@ async fn next(State(state): State<Arc<ApiState>>) -> Response {
         first
     });
     let Some(delivery) = state.deliveries.lock().await.recv().await else {
-        return StatusCode::GONE.into_response();
+        // The instance is being ended. As on AWS, it hears nothing before its kill; a runtime would
+        // take any answer for an invocation.
+        return std::future::pending().await;
     };
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
@@ -203,4 +205,21 @@ fn settle(state: &ApiState, id: &str, reply: Reply, status: StatusCode) -> Respo
 /// Locks the mutex and ignores poisoning: no code panics while it holds the lock.
 fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_instance_that_is_ended_hears_nothing_more() {
+        let api = RuntimeApi::open().await.expect("a port is free");
+        let url = format!("http://{}/2018-06-01/runtime/invocation/next", api.addr());
+        let mut phase = api.phase();
+        let asked = tokio::spawn(reqwest::get(url));
+        phase.wait_for(|phase| *phase == Phase::Ready).await.expect("the instance asks");
+        drop(api);
+        // No answer at all: the process waits until it is killed.
+        assert!(tokio::time::timeout(std::time::Duration::from_millis(200), asked).await.is_err());
+    }
 }
