@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub use cases::sample_event;
 pub use database::Database;
 pub use game_table::GameTable;
-pub use migration::Migration;
+pub use migration::{Migration, okusuri_logs, okusuri_row};
 pub use postgres::Postgres;
 pub use sockets::FakeSockets;
 pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, binary};

@@ -2,19 +2,70 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
-use okusuri_migrate::{Command, Failure, PhaseOutcome, run_quietly};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use okusuri_migrate::PRODUCT;
 use serde_json::Value;
 use tempfile::TempDir;
+use tidemark_migrate::cutover::Reader;
+use tidemark_migrate::item::Attributes;
+use tidemark_migrate::mapping::{Mapping, Parameters, World};
+use tidemark_migrate::row::Row;
+use tidemark_migrate::{Command, Failure, PhaseOutcome, run_quietly};
 
 use crate::okusuri_source::fill;
 use crate::{Database, Postgres};
 
 /// What the tokens of logins elsewhere are sealed with.
 pub const KEY: &str = "a secret of thirty-two characters";
+
+/// Okusuri's mapping.
+///
+/// # Panics
+/// When it has an error.
+pub fn okusuri_mapping() -> Arc<Mapping> {
+    static MAPPING: LazyLock<Arc<Mapping>> = LazyLock::new(|| {
+        let mapping = Mapping::read(PRODUCT.mapping.unwrap_or_default(), PRODUCT.conversions);
+        Arc::new(mapping.unwrap_or_else(|errors| panic!("{errors}")))
+    });
+    Arc::clone(&MAPPING)
+}
+
+/// A row of Okusuri's tables.
+///
+/// # Panics
+/// When there is no such table.
+pub fn okusuri_row(table: &str, columns: &Value) -> Row {
+    okusuri_mapping().row(table, &columns.to_string()).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Okusuri's mapping with the parameters of the tests, for an export of this time.
+///
+/// # Errors
+/// When a parameter is not valid.
+pub fn okusuri_world(as_of: Timestamp) -> Result<World, Failure> {
+    let parameters = Parameters {
+        texts: [("log_zone".to_owned(), "Asia/Tokyo".to_owned())].into(),
+        secrets: [("key".to_owned(), KEY.into())].into(),
+    };
+    PRODUCT.world(TimeZone::UTC, parameters, as_of)
+}
+
+/// A user's logs during a cutover: the flag for bleeding by date.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn okusuri_logs(reader: &Reader, user: &str) -> Result<BTreeMap<String, bool>, Failure> {
+    let items = reader.items(user, "medication_log").await?;
+    let log =
+        |item: &Attributes| Some((item.get("Date")?.as_s().ok()?.clone(), *item.get("HasBleeding")?.as_bool().ok()?));
+    Ok(items.values().filter_map(log).collect())
+}
 
 /// Everything that a run needs.
 #[derive(Debug)]
@@ -45,8 +96,9 @@ impl Migration {
         let folder = |name: &str| self.folder.path().join(name).display().to_string();
         let mut all = vec![phase.to_owned(), "--json".to_owned(), "--run".to_owned(), folder("run")];
         let source = ["--source".to_owned(), self.postgres.url()];
-        let how = ["--source-zone", "UTC", "--log-zone", "Asia/Tokyo", "--key-file", &folder("key")].map(str::to_owned);
-        let table = ["--endpoint".to_owned(), self.database.url()];
+        let secret = format!("key={}", folder("key"));
+        let how = ["--source-zone", "UTC", "--set", "log_zone=Asia/Tokyo", "--secret", &secret].map(str::to_owned);
+        let table = ["--table".to_owned(), Database::OKUSURI.to_owned(), "--endpoint".to_owned(), self.database.url()];
         match phase {
             "export" => all.extend(source),
             "transform" => all.extend(how),
@@ -77,7 +129,7 @@ impl Migration {
     /// As above.
     pub async fn run_arguments(&self, arguments: Vec<String>) -> Result<PhaseOutcome, Failure> {
         let command = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
-        run_quietly(command).await.map(|report| report.outcome)
+        run_quietly(command, &PRODUCT).await.map(|report| report.outcome)
     }
 
     /// A file of the run.

@@ -8,10 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
-use okusuri_migrate::cutover::{Reader, Sides, WriteError, Writer};
-use okusuri_migrate::source::{MedicationLog, NotificationSetting, Row, Session, Table, Time, User};
+use serde_json::json;
+use tidemark_migrate::cutover::{Reader, Sides, WriteError, Writer};
+use tidemark_migrate::row::{Cell, Row};
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
+
+use crate::migration::{okusuri_logs, okusuri_row};
 
 /// How many writes go on by themselves while nobody waits for more: so a slow phase does not meet a
 /// mountain of changes.
@@ -32,7 +35,7 @@ struct KnownRow {
 /// What the writers were told, by table and id.
 #[derive(Debug, Default)]
 pub struct Oracle {
-    rows: BTreeMap<(Table, String), KnownRow>,
+    rows: BTreeMap<(String, String), KnownRow>,
     /// The time of the newest row: later ones are newer.
     tick: i64,
     /// Writes that were answered.
@@ -126,22 +129,26 @@ struct LiveWriter {
     oracle: Oracle,
 }
 
-fn time(tick: i64) -> Option<Time> {
+fn time(tick: i64) -> String {
     let at = jiff::civil::date(2030, 1, 1).at(0, 0, 0, 0).saturating_add(jiff::Span::new().seconds(tick));
-    Some(Time(at.to_string()))
+    at.to_string()
+}
+
+/// The key of a row in the oracle.
+fn key(row: &Row) -> (String, String) {
+    (row.table.name.clone(), row.id())
 }
 
 impl LiveWriter {
     async fn run(mut self, stop: Arc<AtomicBool>, answered: Arc<AtomicU64>, goal: Arc<AtomicU64>) -> Result<Oracle> {
-        let created = Row::User(self.profile());
+        let created = self.profile();
         while !stop.load(Ordering::Relaxed) {
             if answered.load(Ordering::Relaxed) >= goal.load(Ordering::Relaxed) + WRITES_AHEAD_MAX {
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 continue;
             }
             // A new user must exist before the user's other rows.
-            let is_known =
-                self.oracle.rows.get(&(Table::User, self.user.clone())).is_some_and(|told| told.answered.is_some());
+            let is_known = self.oracle.rows.get(&key(&created)).is_some_and(|told| told.answered.is_some());
             let (row, is_gone) = if is_known { self.any() } else { (created.clone(), false) };
             if self.write(row, is_gone).await? {
                 answered.fetch_add(1, Ordering::Relaxed);
@@ -158,8 +165,7 @@ impl LiveWriter {
         let patience = if self.random.u8(..4) == 0 { self.random.u64(..8_000) } else { 60_000_000 };
         let write = async { if is_gone { self.writer.delete(&row).await } else { self.writer.put(&row).await } };
         let result = tokio::time::timeout(Duration::from_micros(patience), write).await;
-        let key = (row.table(), row.id());
-        let told = self.oracle.rows.entry(key).or_default();
+        let told = self.oracle.rows.entry(key(&row)).or_default();
         let now = (!is_gone).then_some(row);
         match result {
             Ok(Ok(_)) => {
@@ -181,15 +187,15 @@ impl LiveWriter {
 
     /// Acknowledged writes are readable, from either side.
     async fn read(&mut self) -> Result<()> {
-        let logs = self.reader.logs(&self.user).await?;
+        let logs = okusuri_logs(&self.reader, &self.user).await?;
         for day in 0..3 {
             let id = (FIRST_ID + self.number * 100 + day).to_string();
-            let Some(told) = self.oracle.rows.get(&(Table::MedicationLogs, id)) else { continue };
+            let Some(told) = self.oracle.rows.get(&("medication_logs".to_owned(), id)) else { continue };
             if !told.maybe.is_empty() {
                 continue;
             }
-            let answered = told.answered.as_ref().and_then(|row| match row {
-                Row::MedicationLog(row) => row.has_bleeding,
+            let answered = told.answered.as_ref().and_then(|row| match row.columns["has_bleeding"] {
+                Cell::Bool(flag) => Some(flag),
                 _ => None,
             });
             let date = format!("2029-05-{:02}", day + 10);
@@ -200,60 +206,58 @@ impl LiveWriter {
         Ok(())
     }
 
-    fn profile(&mut self) -> User {
+    fn profile(&mut self) -> Row {
         self.tick += 1;
-        User {
-            id: self.user.clone(),
-            name: Some(format!("live {} 🌊", self.tick)),
-            // Every few changes another address.
-            email: Some(format!("live-{}-{}@example.com", self.number, self.tick / 4)),
-            email_verified: Some(true),
-            image: None,
-            created_at: time(0),
-            updated_at: time(self.tick),
-            deleted_at: None,
-        }
+        // Every few changes another address.
+        let email = format!("live-{}-{}@example.com", self.number, self.tick / 4);
+        okusuri_row(
+            "user",
+            &json!({
+                "id": self.user, "name": format!("live {} 🌊", self.tick), "email": email, "emailVerified": true,
+                "image": null, "createdAt": time(0), "updatedAt": time(self.tick), "deletedAt": null,
+            }),
+        )
     }
 
     fn any(&mut self) -> (Row, bool) {
         self.tick += 1;
         let (tick, n) = (self.tick, self.random.i64(0..3));
         let id = FIRST_ID + self.number * 100 + n;
+        let with_zone = |tick| time(tick) + "+00:00";
         let row = match self.random.u8(..10) {
-            0..=4 => Row::MedicationLog(MedicationLog {
-                id,
-                user_id: Some(self.user.clone()),
-                has_bleeding: Some(self.random.bool()),
-                created_at: Some(Time(format!("2029-05-{:02}T03:00:00+00:00", n + 10))),
-                updated_at: time(tick).map(|time| Time(time.0 + "+00:00")),
-                // Some are marked as deleted, as the application does, rather than removed.
-                deleted_at: None,
-            }),
-            5..=6 => Row::Session(Session {
-                id: format!("live-session-{id}"),
-                expires_at: Some(Time("2099-01-01T00:00:00".to_owned())),
-                token: Some(format!("token-{id}")),
-                created_at: time(0),
-                updated_at: time(tick),
-                ip_address: None,
-                user_agent: Some(format!("agent {tick}")),
-                user_id: Some(self.user.clone()),
-            }),
-            7..=8 => Row::NotificationSetting(NotificationSetting {
-                id,
-                user_id: Some(self.user.clone()),
-                platform: Some(["web", "ios", "web"][usize::try_from(n).unwrap_or_default()].to_owned()),
-                is_enabled: Some(self.random.bool()),
-                subscription: Some(serde_json::Value::String(format!(
+            0..=4 => okusuri_row(
+                "medication_logs",
+                &json!({
+                    "id": id, "user_id": self.user, "has_bleeding": self.random.bool(),
+                    "created_at": format!("2029-05-{:02}T03:00:00+00:00", n + 10),
+                    "updated_at": with_zone(tick), "deleted_at": null,
+                }),
+            ),
+            5..=6 => okusuri_row(
+                "session",
+                &json!({
+                    "id": format!("live-session-{id}"), "expiresAt": "2099-01-01T00:00:00",
+                    "token": format!("token-{id}"), "createdAt": time(0), "updatedAt": time(tick),
+                    "ipAddress": null, "userAgent": format!("agent {tick}"), "userId": self.user,
+                }),
+            ),
+            7..=8 => {
+                let subscription = format!(
                     r#"{{"endpoint":"https://push.example.com/{}/{}","keys":{{"p256dh":"B","auth":"t"}}}}"#,
                     self.number,
                     self.random.u8(..3)
-                ))),
-                created_at: time(0).map(|time| Time(time.0 + "+00:00")),
-                updated_at: time(tick).map(|time| Time(time.0 + "+00:00")),
-                deleted_at: None,
-            }),
-            _ => return (Row::User(self.profile()), false),
+                );
+                let platform = ["web", "ios", "web"][usize::try_from(n).unwrap_or_default()];
+                okusuri_row(
+                    "notification_settings",
+                    &json!({
+                        "id": id, "user_id": self.user, "platform": platform, "is_enabled": self.random.bool(),
+                        "subscription": subscription, "created_at": with_zone(0), "updated_at": with_zone(tick),
+                        "deleted_at": null,
+                    }),
+                )
+            }
+            _ => return (self.profile(), false),
         };
         (row, self.random.u8(..3) == 0)
     }
@@ -275,30 +279,32 @@ impl Oracle {
     pub async fn verify(&self, client: &Client) -> Result<()> {
         let mut found = BTreeMap::new();
         for (table, filter) in [
-            (Table::User, "email LIKE 'live-%'".to_owned()),
-            (Table::Session, "id LIKE 'live-session-%'".to_owned()),
-            (Table::MedicationLogs, format!("id >= {FIRST_ID}")),
-            (Table::NotificationSettings, format!("id >= {FIRST_ID}")),
+            ("user", "email LIKE 'live-%'".to_owned()),
+            ("session", "id LIKE 'live-session-%'".to_owned()),
+            ("medication_logs", format!("id >= {FIRST_ID}")),
+            ("notification_settings", format!("id >= {FIRST_ID}")),
         ] {
-            let sql = format!("SELECT to_jsonb(t)::text FROM \"{}\" t WHERE {filter}", table.name());
+            let sql = format!("SELECT to_jsonb(t)::text FROM \"{table}\" t WHERE {filter}");
             for row in client.query(&sql, &[]).await? {
-                let row = Row::read(table, row.get(0)).context("a row")?;
-                ensure!(found.insert((table, row.id()), row.clone()).is_none(), "{row:?} is there twice");
+                let row = okusuri_row(table, &serde_json::from_str(row.get(0)).context("a row")?);
+                ensure!(found.insert(key(&row), row.clone()).is_none(), "{row:?} is there twice");
             }
         }
         for (key, told) in &self.rows {
             let row = found.remove(key);
             let is_known = row == told.answered || told.maybe.contains(&row);
-            ensure!(is_known, "{key:?} is {row:?}, and was answered {:?}, and perhaps {:?}", told.answered, told.maybe);
+            let columns = |row: &Option<Row>| row.as_ref().map(|row| row.columns.clone());
+            let (found, answered) = (columns(&row), columns(&told.answered));
+            ensure!(is_known, "{key:?} is {found:?}, and was answered {answered:?}, and perhaps {:?}", told.maybe);
         }
         ensure!(found.is_empty(), "nobody has written {found:?}");
         Ok(())
     }
 
-    fn of_user(&self, user: &str) -> BTreeMap<(Table, String), KnownRow> {
+    fn of_user(&self, user: &str) -> BTreeMap<(String, String), KnownRow> {
         let is_theirs = |told: &KnownRow| {
             let rows = told.answered.iter().chain(told.maybe.iter().flatten());
-            rows.clone().next().is_some_and(|row| row.user_id() == Some(user))
+            rows.clone().next().is_some_and(|row| row.owner.as_deref() == Some(user))
         };
         self.rows.iter().filter(|(_, told)| is_theirs(told)).map(|(key, told)| (key.clone(), told.clone())).collect()
     }

@@ -24,7 +24,8 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("tidemark-local", &["tidemark-engine"]),
     ("tidemark-bots", &["tidemark-domain"]),
     ("tidemark-cli", &["tidemark-domain", "tidemark-store", "tidemark-rollup", "tidemark-bots"]),
-    ("okusuri-migrate", &["tidemark-domain", "tidemark-store"]),
+    ("tidemark-migrate", &["tidemark-store"]),
+    ("okusuri-migrate", &["tidemark-domain", "tidemark-store", "tidemark-migrate"]),
     // What drives everything may know everything.
     ("tidemark-tests", &["*"]),
     ("tidemark-sim", &["*"]),

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use engine::{Chance, EngineFaults};
-use okusuri_migrate::PhaseOutcome;
-use okusuri_migrate::cutover::{Dynamo, Postgres, Sides};
-use okusuri_migrate::export::Manifest;
-use okusuri_migrate::source::{Server, connect};
-use okusuri_migrate::transform::Options;
+use tidemark_migrate::PhaseOutcome;
+use tidemark_migrate::cutover::{Dynamo, Postgres, Sides};
+use tidemark_migrate::export::Manifest;
+use tidemark_migrate::source::{Server, connect};
+use tidemark_tests::migration::{okusuri_mapping, okusuri_world};
 use tidemark_tests::okusuri_traffic::{Oracle, Traffic};
 use tidemark_tests::{Database, Migration, binary};
 
@@ -58,13 +58,9 @@ pub(super) async fn sides(migration: &Migration, run: &str) -> Sides {
 async fn sides_as_of(migration: &Migration, source: String, run: &str, as_of: jiff::Timestamp) -> Sides {
     let server = Server { source, schema: "public".to_owned() };
     let client = connect(&server).await.unwrap();
-    let vault = store::okusuri::vault::Vault::new(&tidemark_tests::migration::KEY.to_owned().into()).unwrap();
-    let zone = |name| jiff::tz::TimeZone::get(name).unwrap();
-    let run_id = run.to_owned();
-    let options =
-        Options { run: run_id, source_zone: zone("UTC"), log_zone: zone("Asia/Tokyo"), as_of, vault: Some(vault) };
-    let dynamo = Dynamo::new(migration.database.table(Database::OKUSURI), run);
-    Sides::new(Postgres::new(client, "public"), dynamo, options)
+    let world = okusuri_world(as_of).unwrap();
+    let dynamo = Dynamo::new(migration.database.table(Database::OKUSURI), &world, run);
+    Sides::new(Postgres::open(client, "public", &world.mapping).await.unwrap(), dynamo, world)
 }
 
 /// Sides for several writers, each with its own connection.
@@ -268,14 +264,14 @@ async fn a_finished_cutover_refuses_writes_in_postgresql_and_a_rollback_keeps_it
     for to in ["dual", "50%", "finished"] {
         assert_eq!(
             migration.phase("cutover", &["--to", to]).await.unwrap_err().kind,
-            okusuri_migrate::FailureKind::Cutover
+            tidemark_migrate::FailureKind::Cutover
         );
     }
     migration.phase("cutover", &["--to", "capture", "--dry-run"]).await.unwrap();
     assert_untouched(&client).await;
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     let unloaded = migration.phase("cutover", &["--to", "dual"]).await.unwrap_err();
-    assert_eq!(unloaded.kind, okusuri_migrate::FailureKind::RunIncomplete);
+    assert_eq!(unloaded.kind, tidemark_migrate::FailureKind::RunIncomplete);
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
@@ -316,6 +312,6 @@ async fn a_finished_cutover_refuses_writes_in_postgresql_and_a_rollback_keeps_it
     assert_eq!(client.batch_execute("TRUNCATE session").await.unwrap_err().code().unwrap().code(), "TM002");
     for name in ["cutover", "rollback"] {
         let flags = if name == "cutover" { &["--to", "50%"][..] } else { &[] };
-        assert_eq!(migration.phase(name, flags).await.unwrap_err().kind, okusuri_migrate::FailureKind::Cutover);
+        assert_eq!(migration.phase(name, flags).await.unwrap_err().kind, tidemark_migrate::FailureKind::Cutover);
     }
 }

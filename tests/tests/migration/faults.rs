@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use engine::{Chance, EngineFaults};
-use okusuri_migrate::{FailureKind, PhaseOutcome};
+use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::{Database, Migration};
 
 fn s(text: &str) -> AttributeValue {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fastrand::Rng;
-use okusuri_migrate::PhaseOutcome;
+use tidemark_migrate::PhaseOutcome;
 use tidemark_tests::{Migration, binary};
 
 /// How often a phase is killed at most.

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use okusuri_migrate::{FailureKind, PhaseOutcome};
+use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::{Database, Migration, binary};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -48,7 +48,7 @@ async fn a_mistyped_column_and_missing_credentials_are_named() {
     migration.phase("transform", &[]).await.unwrap();
     let run = migration.folder.path().join("run");
     let output = Command::new(binary("okusuri-migrate").unwrap())
-        .args(["load", "--json", "--run"])
+        .args(["load", "--json", "--table", Database::OKUSURI, "--run"])
         .arg(run)
         .env_clear()
         .envs([("AWS_REGION", "us-east-1"), ("AWS_EC2_METADATA_DISABLED", "true"), ("HOME", "/nonexistent")])

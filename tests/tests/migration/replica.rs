@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use okusuri_migrate::{FailureKind, PhaseOutcome};
+use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::Migration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

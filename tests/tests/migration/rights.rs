@@ -1,7 +1,8 @@
 //! The rights of the application's role during a cutover.
 
-use okusuri_migrate::cutover::Postgres;
+use tidemark_migrate::cutover::Postgres;
 use tidemark_tests::Migration;
+use tidemark_tests::migration::okusuri_mapping;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_applications_role_gains_no_right_to_write_a_table() {
@@ -13,7 +14,9 @@ async fn the_applications_role_gains_no_right_to_write_a_table() {
         CREATE TABLE payroll (id text PRIMARY KEY, pay integer); INSERT INTO payroll VALUES ('ann', 7);
         INSERT INTO "user" (id, name) VALUES ('ann', 'Ann')"#;
     client.batch_execute(tables).await.unwrap();
-    Postgres::new(migration.postgres.client().await.unwrap(), "public").grant("application").await.unwrap();
+    let own = migration.postgres.client().await.unwrap();
+    let postgres = Postgres::open(own, "public", &okusuri_mapping()).await.unwrap();
+    postgres.grant("application").await.unwrap();
     let role = migration.postgres.client().await.unwrap();
     // A function that would run with the rights of the tool's role, if a name were not qualified.
     let shadow = "SET SESSION AUTHORIZATION application;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use okusuri_migrate::{FailureKind, PhaseOutcome};
+use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::okusuri_source::fill;
 use tidemark_tests::{Migration, Postgres};
 

@@ -1,7 +1,7 @@
 //! A run's folder, its database and its options belong together. A wrong combination is refused and
 //! changes nothing.
 
-use okusuri_migrate::{FailureKind, PhaseOutcome};
+use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::Migration;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -11,7 +11,7 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
-    let elsewhere = |argument| if argument == "Asia/Tokyo" { "UTC".to_owned() } else { argument };
+    let elsewhere = |argument| if argument == "log_zone=Asia/Tokyo" { "log_zone=UTC".to_owned() } else { argument };
     let other_zone = migration.arguments("cutover", &["--to", "dual"]).into_iter().map(elsewhere).collect();
     let refused = migration.run_arguments(other_zone).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Options, "{refused}");

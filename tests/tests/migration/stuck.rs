@@ -1,51 +1,36 @@
 //! A row that one side refuses stops its own user only. The user is named, and the others go on.
 
-use okusuri_migrate::cutover::{Side, Writer};
-use okusuri_migrate::source::{MedicationLog, NotificationSetting, Row, Time, User};
-use okusuri_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::Migration;
+use serde_json::json;
+use tidemark_migrate::cutover::{Side, Writer};
+use tidemark_migrate::row::Row;
+use tidemark_migrate::{FailureKind, PhaseOutcome};
+use tidemark_tests::{Migration, okusuri_row};
 
 use super::cutover::{assert_untouched, run_of, sides};
 
-fn time() -> Option<Time> {
-    Some(Time("2030-01-01T00:00:00+00:00".to_owned()))
+fn time() -> &'static str {
+    "2030-01-01T00:00:00+00:00"
 }
 
 fn user(id: &str) -> Row {
-    Row::User(User {
-        id: id.to_owned(),
-        name: None,
-        email: None,
-        email_verified: Some(true),
-        image: None,
-        created_at: time(),
-        updated_at: time(),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "user",
+        &json!({ "id": id, "name": null, "email": null, "emailVerified": true, "image": null, "createdAt": time(), "updatedAt": time(), "deletedAt": null }),
+    )
 }
 
 fn setting(id: i64) -> Row {
-    Row::NotificationSetting(NotificationSetting {
-        id,
-        user_id: Some("hand".to_owned()),
-        platform: Some("web".to_owned()),
-        is_enabled: Some(true),
-        subscription: None,
-        created_at: time(),
-        updated_at: time(),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "notification_settings",
+        &json!({ "id": id, "user_id": "hand", "platform": "web", "is_enabled": true, "subscription": null, "created_at": time(), "updated_at": time(), "deleted_at": null }),
+    )
 }
 
 fn log(user: &str) -> Row {
-    Row::MedicationLog(MedicationLog {
-        id: 2_000_000,
-        user_id: Some(user.to_owned()),
-        has_bleeding: Some(true),
-        created_at: time(),
-        updated_at: time(),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "medication_logs",
+        &json!({ "id": 2_000_000, "user_id": user, "has_bleeding": true, "created_at": time(), "updated_at": time(), "deleted_at": null }),
+    )
 }
 
 async fn loaded(migration: &Migration) {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use okusuri_migrate::PhaseOutcome;
 use store::okusuri::sha256_hex;
+use tidemark_migrate::PhaseOutcome;
 use tidemark_tests::Migration;
 use tokio_postgres::Client;
 

@@ -11,11 +11,12 @@ use clap::Parser;
 use engine::{Engine, Options};
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
-use okusuri_migrate::export::{self, MANIFEST, Manifest};
-use okusuri_migrate::run::{LineWriter, Run, RunFolderArgument};
-use okusuri_migrate::source::Table;
-use okusuri_migrate::{Command, PhaseOutcome};
+use okusuri_migrate::PRODUCT;
 use serde_json::json;
+use tidemark_migrate::export::{self, MANIFEST, Manifest};
+use tidemark_migrate::mapping::Mapping;
+use tidemark_migrate::run::{LineWriter, Run, RunFolderArgument};
+use tidemark_migrate::{Command, PhaseOutcome};
 
 use crate::report::{Better, Row};
 use crate::{Effort, Folders, stack};
@@ -63,14 +64,14 @@ async fn migrate(work: &Path, users: u32) -> Result<(f64, f64, Vec<Item>)> {
     let client = stack::client(&engine);
     let (work, url) = (work.display().to_string(), engine.url());
     let flags = |phase: &'static str| match phase {
-        "transform" => vec!["--source-zone", "UTC", "--log-zone", "Asia/Tokyo", "--without-tokens"],
+        "transform" => vec!["--source-zone", "UTC", "--set", "log_zone=Asia/Tokyo", "--without", "key"],
         "load" => vec!["--endpoint", &url, "--table", &table, "--rate", "1000000", "--parallel", "8"],
         _ => vec!["--endpoint", &url, "--table", &table, "--strict"],
     };
     let mut seconds = BTreeMap::new();
     for phase in ["transform", "load", "check"] {
         let command = [vec!["okusuri-migrate", phase, "--run", &work], flags(phase)].concat();
-        let report = okusuri_migrate::run_quietly(Command::try_parse_from(command)?).await?;
+        let report = tidemark_migrate::run_quietly(Command::try_parse_from(command)?, &PRODUCT).await?;
         ensure!(report.outcome == PhaseOutcome::Done, "{phase}: {}", report.text);
         seconds.insert(phase, report.json["seconds"].as_f64().unwrap_or_default());
     }
@@ -88,29 +89,31 @@ fn export(work: &Path, users: u32) -> Result<u64> {
     run.fresh_folder("export")?;
     let first: Timestamp = "2025-01-01T12:00:00Z".parse()?;
     let mut tables = BTreeMap::new();
-    for table in Table::ALL {
+    let mapping = Mapping::read(PRODUCT.mapping.unwrap_or_default(), PRODUCT.conversions)?;
+    for table in mapping.tables.iter().map(|table| table.name.as_str()) {
         let mut lines = LineWriter::create(run.path(&export::file(table)))?;
         for user in 0..users {
             let id = format!("{user:032}");
-            if table == Table::User {
+            if table == "user" {
                 let email = format!("user{user}@example.com");
                 lines.write(
                     &json!({ "id": id, "name": "User", "email": email, "createdAt": first, "updatedAt": first })
                         .to_string(),
                 )?;
             }
-            for day in (0..LOGS_OF_A_USER).filter(|_| table == Table::MedicationLogs) {
+            for day in (0..LOGS_OF_A_USER).filter(|_| table == "medication_logs") {
                 let at = first + SignedDuration::from_hours(24 * i64::from(day));
                 let log = json!({ "id": user * LOGS_OF_A_USER + day, "user_id": id, "has_bleeding": day % 28 < 4, "created_at": at, "updated_at": at });
                 lines.write(&log.to_string())?;
             }
         }
-        tables.insert(table, lines.finish()?);
+        tables.insert(table.to_owned(), lines.finish()?);
     }
     let rows = tables.values().map(|written| written.lines).sum();
     let nothing = String::new;
     let manifest = Manifest {
         run: "bench".to_owned(),
+        mapping: mapping.digest,
         taken_at: first,
         snapshot: nothing(),
         lsn: nothing(),

@@ -1,60 +1,35 @@
 //! One user and one write at a time, for cases that random concurrent writes rarely reach.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use okusuri_migrate::cutover::ownership::bucket;
-use okusuri_migrate::cutover::{Reader, Shadow, Side, Writer};
-use okusuri_migrate::source::{Account, MedicationLog, Row, Session, Time, User};
+use serde_json::json;
+use tidemark_migrate::cutover::ownership::bucket;
+use tidemark_migrate::cutover::{Reader, Shadow, Side, Writer};
+use tidemark_migrate::row::{Cell, Row};
+use tidemark_tests::{okusuri_logs, okusuri_row};
 
 use super::*;
 
 const USER: &str = "hand";
 
-fn time(text: &str) -> Option<Time> {
-    Some(Time(text.to_owned()))
-}
-
 fn profile(name: &str, image: Option<String>) -> Row {
-    Row::User(User {
-        id: USER.to_owned(),
-        name: Some(name.to_owned()),
-        email: Some("hand@example.com".to_owned()),
-        email_verified: Some(true),
-        image,
-        created_at: time("2030-01-01T00:00:00"),
-        updated_at: time("2030-01-01T00:00:00"),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "user",
+        &json!({ "id": USER, "name": name, "email": "hand@example.com", "emailVerified": true, "image": image, "createdAt": "2030-01-01T00:00:00", "updatedAt": "2030-01-01T00:00:00", "deletedAt": null }),
+    )
 }
 
 fn session(id: &str) -> Row {
-    Row::Session(Session {
-        id: id.to_owned(),
-        expires_at: time("2099-01-01T00:00:00"),
-        token: Some(format!("token of {id}")),
-        created_at: time("2030-01-01T00:00:00"),
-        updated_at: time("2030-01-01T00:00:00"),
-        ip_address: None,
-        user_agent: None,
-        user_id: Some(USER.to_owned()),
-    })
+    okusuri_row(
+        "session",
+        &json!({ "id": id, "expiresAt": "2099-01-01T00:00:00", "token": format!("token of {id}"), "createdAt": "2030-01-01T00:00:00", "updatedAt": "2030-01-01T00:00:00", "ipAddress": null, "userAgent": null, "userId": USER }),
+    )
 }
 
 fn account(user: &str) -> Row {
-    Row::Account(Account {
-        id: format!("account of {user}"),
-        account_id: Some("subject".to_owned()),
-        provider_id: Some("google".to_owned()),
-        user_id: Some(user.to_owned()),
-        access_token: None,
-        refresh_token: None,
-        id_token: None,
-        access_token_expires_at: None,
-        refresh_token_expires_at: None,
-        scope: None,
-        password: None,
-        created_at: time("2025-01-01T00:00:00"),
-        updated_at: time("2025-01-01T00:00:00"),
-    })
+    okusuri_row(
+        "account",
+        &json!({ "id": format!("account of {user}"), "accountId": "subject", "providerId": "google", "userId": user, "accessToken": null, "refreshToken": null, "idToken": null, "accessTokenExpiresAt": null, "refreshTokenExpiresAt": null, "scope": null, "password": null, "createdAt": "2025-01-01T00:00:00", "updatedAt": "2025-01-01T00:00:00" }),
+    )
 }
 
 /// A cutover of a source with a few users, up to dual writes. Also returns its id.
@@ -167,9 +142,11 @@ async fn a_row_that_is_not_replicated_yet_can_be_deleted() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_unique_value_of_a_deleted_row_is_free_before_the_delete_is_replicated() {
     let (mut migration, writer) = moved(39).await;
-    let with_token = |id: &str| match session(id) {
-        Row::Session(row) => Row::Session(Session { token: Some("the token".to_owned()), ..row }),
-        other => other,
+    let with_token = |id: &str| {
+        let token = okusuri_row("session", &json!({ "id": id, "userId": USER, "token": "the token" }));
+        let mut row = session(id);
+        row.columns.extend(token.columns);
+        row
     };
     writer.put(&with_token("one")).await.unwrap();
     set_replication(&mut migration, false).await;
@@ -200,14 +177,13 @@ async fn a_moved_user_with_a_large_picture_can_change_their_name() {
 }
 
 fn log() -> Row {
-    Row::MedicationLog(MedicationLog {
-        id: 2_000_000,
-        user_id: Some(USER.to_owned()),
-        has_bleeding: Some(true),
-        created_at: time("2029-05-10T03:00:00+00:00"),
-        updated_at: time("2029-05-10T03:00:00+00:00"),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "medication_logs",
+        &json!({
+            "id": 2_000_000, "user_id": USER, "has_bleeding": true, "created_at": "2029-05-10T03:00:00+00:00",
+            "updated_at": "2029-05-10T03:00:00+00:00", "deleted_at": null,
+        }),
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -220,15 +196,15 @@ async fn a_failing_shadow_read_does_not_affect_the_read() {
     writer.put(&log()).await.unwrap();
     migration.phase("cutover", &["--to", "shadow"]).await.unwrap();
     let logs = BTreeMap::from([("2029-05-10".to_owned(), true)]);
-    assert_eq!(reader.logs(USER).await.unwrap(), logs);
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
     assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 0 });
     let always = Chance { probability: 1.0, ..Chance::default() };
     let faults = EngineFaults { fail_before: BTreeMap::from([("*".to_owned(), always)]), ..EngineFaults::default() };
     migration.database.engine().faults().set(faults);
-    assert_eq!(reader.logs(USER).await.unwrap(), logs);
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
     assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 1 });
     migration.database.engine().faults().set(EngineFaults { delay_ms: 60_000, ..EngineFaults::default() });
-    let read = tokio::time::timeout(Duration::from_secs(30), reader.logs(USER)).await;
+    let read = tokio::time::timeout(Duration::from_secs(30), okusuri_logs(&reader, USER)).await;
     assert_eq!(read.unwrap().unwrap(), logs);
     assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 2 });
 }
@@ -239,15 +215,15 @@ async fn a_moved_user_is_read_without_postgresql() {
     writer.put(&log()).await.unwrap();
     let run = run_of(&mut migration).await;
     let reader = Reader::new(sides(&migration, &run).await);
-    let logs = reader.logs(USER).await.unwrap();
+    let logs = okusuri_logs(&reader, USER).await.unwrap();
     assert_eq!(logs.len(), 1);
     let client = migration.postgres.client().await.unwrap();
     let end =
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'okusuri' AND pid <> pg_backend_pid()";
     client.execute(end, &[]).await.unwrap();
-    assert_eq!(reader.logs(USER).await.unwrap(), logs);
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
     // A user who has not moved must not seem to have no logs.
-    assert_eq!(reader.logs("newcomer").await.unwrap_err().kind, okusuri_migrate::FailureKind::SourceGone);
+    assert_eq!(okusuri_logs(&reader, "newcomer").await.unwrap_err().kind, tidemark_migrate::FailureKind::SourceGone);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -282,14 +258,15 @@ async fn a_login_exists_only_while_the_address_of_its_user_is_verified() {
     let (mut migration, writer) = moved(39).await;
     let run = run_of(&mut migration).await;
     let sides = sides(&migration, &run).await;
-    let Row::User(verified) = profile("by hand", None) else { unreachable!() };
-    let unverified = Row::User(User { email_verified: Some(false), ..verified.clone() });
+    let with = |is_verified: bool| {
+        let mut row = profile("by hand", None);
+        row.columns.insert("emailVerified".to_owned(), Cell::Bool(is_verified));
+        row
+    };
     for share in ["100%", "0%"] {
         migration.phase("cutover", &["--to", share]).await.unwrap();
         writer.put(&account(USER)).await.unwrap();
-        for (row, logins) in
-            [(Row::User(verified.clone()), 1), (unverified.clone(), 0), (Row::User(verified.clone()), 1)]
-        {
+        for (row, logins) in [(with(true), 1), (with(false), 0), (with(true), 1)] {
             writer.put(&row).await.unwrap();
             let items = migration.items().await.unwrap();
             let of_login = |(partition, sort): &&(String, String)| {
@@ -313,8 +290,9 @@ async fn the_application_may_have_its_own_role() {
     let source = migration.postgres.url().replace("user=okusuri", "user='the application'");
     let sides = sides_as_of(&migration, source, &run, "2025-01-01T00:00:00Z".parse().unwrap()).await;
     let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
-    reader.logs("newcomer").await.unwrap_err();
-    let postgres = Postgres::new(migration.postgres.client().await.unwrap(), "public");
+    okusuri_logs(&reader, "newcomer").await.unwrap_err();
+    let postgres =
+        Postgres::open(migration.postgres.client().await.unwrap(), "public", &okusuri_mapping()).await.unwrap();
     // Granting twice is no error.
     for _ in 0..2 {
         postgres.grant("the application").await.unwrap();
@@ -324,7 +302,7 @@ async fn the_application_may_have_its_own_role() {
         for row in [profile(to, None), log(), session(to)] {
             assert_eq!(writer.put(&row).await.unwrap(), side);
         }
-        assert_eq!(reader.logs(USER).await.unwrap().len(), 1);
+        assert_eq!(okusuri_logs(&reader, USER).await.unwrap().len(), 1);
         assert_eq!(writer.delete(&session(to)).await.unwrap(), side);
         // The writer itself replicated all changes.
         assert_eq!(sessions(&mut migration).await, (vec![], 0));

@@ -1,10 +1,11 @@
 //! Sources that differ from the tables that better-auth's generator creates.
 
-use okusuri_migrate::cutover::{Reader, Side, Writer};
-use okusuri_migrate::source::{MedicationLog, NotificationSetting, Row, Session, Time, User};
 use serde_json::{Value, json};
+use tidemark_migrate::cutover::{Reader, Side, Writer};
+use tidemark_migrate::row::Row;
 use tidemark_tests::migration::KEY;
 use tidemark_tests::okusuri_source::SCHEMA;
+use tidemark_tests::{okusuri_logs, okusuri_row};
 
 use super::*;
 
@@ -20,58 +21,36 @@ async fn source(schema: &str) -> Migration {
     Migration { postgres, database: Database::start().await.unwrap(), folder }
 }
 
-fn time() -> Option<Time> {
-    Some(Time("2030-01-01T00:00:00".to_owned()))
+fn time() -> &'static str {
+    "2030-01-01T00:00:00"
 }
 
 fn profile(name: &str) -> Row {
-    Row::User(User {
-        id: USER.to_owned(),
-        name: Some(name.to_owned()),
-        email: Some("uuid@example.com".to_owned()),
-        email_verified: Some(true),
-        image: None,
-        created_at: time(),
-        updated_at: time(),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "user",
+        &json!({ "id": USER, "name": name, "email": "uuid@example.com", "emailVerified": true, "image": null, "createdAt": time(), "updatedAt": time(), "deletedAt": null }),
+    )
 }
 
 fn session() -> Row {
-    Row::Session(Session {
-        id: SESSION.to_owned(),
-        expires_at: Some(Time("2099-01-01T00:00:00".to_owned())),
-        token: Some("token".to_owned()),
-        created_at: time(),
-        updated_at: time(),
-        ip_address: None,
-        user_agent: None,
-        user_id: Some(USER.to_owned()),
-    })
+    okusuri_row(
+        "session",
+        &json!({ "id": SESSION, "expiresAt": "2099-01-01T00:00:00", "token": "token", "createdAt": time(), "updatedAt": time(), "ipAddress": null, "userAgent": null, "userId": USER }),
+    )
 }
 
 fn log(has_bleeding: bool) -> Row {
-    Row::MedicationLog(MedicationLog {
-        id: 1_000,
-        user_id: Some(USER.to_owned()),
-        has_bleeding: Some(has_bleeding),
-        created_at: Some(Time("2029-05-10T03:00:00+00:00".to_owned())),
-        updated_at: Some(Time("2029-05-10T03:00:00+00:00".to_owned())),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "medication_logs",
+        &json!({ "id": 1_000, "user_id": USER, "has_bleeding": has_bleeding, "created_at": "2029-05-10T03:00:00+00:00", "updated_at": "2029-05-10T03:00:00+00:00", "deleted_at": null }),
+    )
 }
 
 fn setting(subscription: &Value, is_enabled: bool) -> Row {
-    Row::NotificationSetting(NotificationSetting {
-        id: 1_000,
-        user_id: Some(USER.to_owned()),
-        platform: Some("web".to_owned()),
-        is_enabled: Some(is_enabled),
-        subscription: Some(subscription.clone()),
-        created_at: Some(Time("2029-05-10T03:00:00+00:00".to_owned())),
-        updated_at: Some(Time("2029-05-10T03:00:00+00:00".to_owned())),
-        deleted_at: None,
-    })
+    okusuri_row(
+        "notification_settings",
+        &json!({ "id": 1_000, "user_id": USER, "platform": "web", "is_enabled": is_enabled, "subscription": subscription, "created_at": "2029-05-10T03:00:00+00:00", "updated_at": "2029-05-10T03:00:00+00:00", "deleted_at": null }),
+    )
 }
 
 /// A user moves to DynamoDB and back, and is changed at each step on the side that owns the user.
@@ -93,7 +72,7 @@ async fn there_and_back(mut migration: Migration, subscription: &Value) {
         for row in [profile("again"), log(false), setting(subscription, false)] {
             assert_eq!(writer.put(&row).await.unwrap(), side);
         }
-        assert_eq!(reader.logs(USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), false)]));
+        assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), false)]));
         assert_eq!(writer.delete(&session()).await.unwrap(), side);
         assert_eq!(migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap(), PhaseOutcome::Done);
         let client = migration.postgres.client().await.unwrap();
@@ -113,7 +92,7 @@ async fn there_and_back(mut migration: Migration, subscription: &Value) {
     assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::Done);
     migration.phase("rollback", &[]).await.unwrap();
     assert_untouched(&client).await;
-    assert_eq!(reader.logs(USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), true)]));
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), true)]));
     writer.put(&session()).await.unwrap();
     assert_eq!(writer.delete(&session()).await.unwrap(), Side::Postgres);
 }

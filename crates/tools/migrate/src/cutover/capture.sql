@@ -1,0 +1,174 @@
+-- The part of the cutover that runs in PostgreSQL, for all writers: each change of a user's row is
+-- recorded in the same transaction, and refused once DynamoDB owns the user. {schema} stands for
+-- the schema of the application's tables, as an identifier. `DROP SCHEMA tidemark_migration
+-- CASCADE` removes everything.
+
+CREATE SCHEMA tidemark_migration;
+
+-- One row: the id and phase of the cutover. Decisions about a user depend only on the user's
+-- ownership record, never on this row.
+CREATE TABLE tidemark_migration.plan (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    run text NOT NULL,
+    phase text NOT NULL,
+    percent smallint NOT NULL DEFAULT 0,
+    changed_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- A user's ownership record on this side: PostgreSQL may write while `epoch` is even. The row's
+-- lock puts the user's changes into one order.
+CREATE TABLE tidemark_migration.ownerships (
+    user_id text PRIMARY KEY,
+    epoch integer NOT NULL DEFAULT 0,
+    version bigint NOT NULL DEFAULT 0
+);
+
+-- Changes that are not replicated to DynamoDB yet; a user's versions have no gaps.
+CREATE TABLE tidemark_migration.outbox (
+    user_id text NOT NULL,
+    version bigint NOT NULL,
+    source text NOT NULL,
+    before jsonb,
+    after jsonb,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (user_id, version)
+);
+
+-- The captured tables, and the columns that identify their rows.
+CREATE TABLE tidemark_migration.sources (
+    source text PRIMARY KEY,
+    keys text[] NOT NULL
+);
+
+CREATE FUNCTION tidemark_migration.record_change(of_user text, source text, before jsonb, after jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    ownership tidemark_migration.ownerships;
+    current_phase text;
+BEGIN
+    INSERT INTO tidemark_migration.ownerships AS ownerships (user_id, version) VALUES (of_user, 1)
+        ON CONFLICT (user_id) DO UPDATE SET version = ownerships.version + 1 RETURNING * INTO ownership;
+    -- The fence: the ownership is closed, so a change made here would be lost.
+    IF ownership.epoch % 2 = 1 THEN
+        RAISE EXCEPTION 'DynamoDB owns user %', of_user USING ERRCODE = 'TM001';
+    END IF;
+    -- A new user has no ownership record that could be closed. The lock makes this statement wait
+    -- for a cutover that is just being finished.
+    IF ownership.version = 1 THEN
+        SELECT phase INTO current_phase FROM tidemark_migration.plan FOR SHARE;
+        IF current_phase = 'finished' THEN
+            RAISE EXCEPTION 'DynamoDB owns all users' USING ERRCODE = 'TM001';
+        END IF;
+    END IF;
+    INSERT INTO tidemark_migration.outbox (user_id, version, source, before, after)
+        VALUES (of_user, ownership.version, source, before, after);
+END $$;
+
+-- A trigger's arguments are the column with the row's user, the table's name (for a partition, the
+-- name of the whole table), and the prefix of the kind of owner. The function runs with the rights of its owner, so the application
+-- needs no rights here.
+CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+DECLARE
+    before jsonb;
+    after jsonb;
+    of_before text;
+    of_after text;
+BEGIN
+    -- A change that `apply_change` writes has its version already.
+    IF current_setting('tidemark_migration.applying', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+        before := to_jsonb(OLD);
+        of_before := TG_ARGV[2] || (before ->> TG_ARGV[0]);
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        after := to_jsonb(NEW);
+        of_after := TG_ARGV[2] || (after ->> TG_ARGV[0]);
+    END IF;
+    IF of_before = of_after THEN
+        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[1], before, after);
+        RETURN NULL;
+    END IF;
+    -- A row without a user is not migrated. A row that changes its user counts as two changes.
+    IF of_before IS NOT NULL THEN
+        PERFORM tidemark_migration.record_change(of_before, TG_ARGV[1], before, NULL);
+    END IF;
+    IF of_after IS NOT NULL THEN
+        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[1], NULL, after);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tidemark_migration.refuse_truncate() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the migration cannot capture TRUNCATE; use DELETE' USING ERRCODE = 'TM002';
+END $$;
+
+-- Increases an ownership's epoch by one, if it is `from_epoch` and the version is `at_version`, if
+-- given: a step of a move. False if the record has changed.
+CREATE FUNCTION tidemark_migration.advance_epoch(of_user text, from_epoch integer, at_version bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    UPDATE tidemark_migration.ownerships SET epoch = from_epoch + 1
+        WHERE user_id = of_user AND epoch = from_epoch AND (at_version IS NULL OR version = at_version);
+    RETURN FOUND;
+END $$;
+
+-- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes
+-- nothing and returns false. The application's schema is in the search path for the application's
+-- own triggers, so each function is named with its schema: the application's role may create a
+-- function there, which would run with the rights of this function's owner.
+CREATE FUNCTION tidemark_migration.apply_change(of_user text, to_version bigint, of_source text, row_key jsonb, after jsonb) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' AS $$
+DECLARE
+    name text := pg_catalog.format('{schema}.%I', of_source);
+    key_names text[];
+    is_same text;
+    names text;
+    settings text;
+    is_allowed boolean;
+BEGIN
+    SELECT keys INTO key_names FROM tidemark_migration.sources WHERE sources.source OPERATOR(pg_catalog.=) of_source;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the migration does not write the table %', of_source USING ERRCODE = '42501';
+    END IF;
+    -- The caller needs the same rights as for writing the row itself. session_user is the caller,
+    -- and current_user is the owner of this function.
+    is_allowed := CASE WHEN after IS NULL THEN pg_catalog.has_table_privilege(session_user, name, 'DELETE')
+        ELSE pg_catalog.has_any_column_privilege(session_user, name, 'INSERT')
+            AND pg_catalog.has_any_column_privilege(session_user, name, 'UPDATE') END;
+    IF NOT is_allowed THEN
+        RAISE EXCEPTION 'permission denied for the table %', of_source USING ERRCODE = '42501';
+    END IF;
+    INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    UPDATE tidemark_migration.ownerships SET version = to_version WHERE user_id = of_user AND version = to_version - 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM pg_catalog.set_config('tidemark_migration.applying', 'on', true);
+    SELECT pg_catalog.string_agg(pg_catalog.format('this.%1$I OPERATOR(pg_catalog.=) given.%1$I', key), ' AND ')
+        INTO is_same FROM pg_catalog.unnest(key_names) AS key;
+    IF after IS NULL THEN
+        -- A change without any row has no key, and deletes nothing.
+        EXECUTE pg_catalog.format('DELETE FROM %1$s AS this USING pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s',
+            name, is_same) USING row_key;
+    ELSE
+        -- The key is given even if a column generates it, and such a column must not be updated.
+        SELECT pg_catalog.string_agg(pg_catalog.format('%I', key), ', '),
+            pg_catalog.string_agg(pg_catalog.format('%1$I = EXCLUDED.%1$I', key), ', ') FILTER (WHERE NOT key OPERATOR(pg_catalog.=) ANY (key_names))
+            INTO names, settings FROM pg_catalog.jsonb_object_keys(after) AS key;
+        EXECUTE pg_catalog.format('INSERT INTO %1$s (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1)
+            ON CONFLICT (%3$s) %4$s', name, names, (SELECT pg_catalog.string_agg(pg_catalog.format('%I', key), ', ') FROM pg_catalog.unnest(key_names) AS key),
+            coalesce('DO UPDATE SET ' || settings, 'DO NOTHING')) USING after;
+    END IF;
+    PERFORM pg_catalog.set_config('tidemark_migration.applying', 'off', true);
+    RETURN true;
+END $$;
+
+-- The functions run with the rights of their owner, so only granted roles may call them: see
+-- `Postgres::grant`.
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;

@@ -1,0 +1,304 @@
+//! `cutover`: one phase after the other; each may be killed and run again.
+
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Dynamo;
+use super::ownership::{Side, bucket};
+use super::passes::CutoverStatus;
+use super::plan::{Goal, Phase, Plan};
+use super::postgres::Postgres;
+use super::run_state::{self, Stage};
+use super::sides::{Difference, Sides};
+use super::stuck::StuckUsers;
+use crate::arguments::MappingArguments;
+use crate::command::Product;
+use crate::export::MANIFEST;
+use crate::run::{LineWriter, Run, RunFolderArgument};
+use crate::source::{Server, connect, database_identity};
+use crate::transform::{ITEMS, Items};
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+
+/// The name of the file with each difference.
+const DIFFERENCES: &str = "differences-cutover.jsonl";
+
+/// The number of differences in the report.
+const SHOWN_MAX: usize = 20;
+
+/// The run, both databases, and the phase.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    folder: RunFolderArgument,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    table: TargetTable,
+    #[command(flatten)]
+    mapping: MappingArguments,
+    /// The phase to go to: capture (before the export), dual (after load and check), shadow, 1% to
+    /// 100%, finished. Without it, prints the current state. A lower percentage moves users back.
+    /// The same phase again continues where it was stopped, and replicates the pending changes.
+    #[arg(long, value_name = "PHASE")]
+    to: Option<Goal>,
+    /// The application's role in PostgreSQL, if it is not the tool's own: it gets the rights to
+    /// write and read during the cutover.
+    #[arg(long, value_name = "ROLE")]
+    application_role: Option<String>,
+    /// Also compares all users' items with PostgreSQL's rows afterwards.
+    #[arg(long)]
+    compare: bool,
+    /// Finishes although items differ from PostgreSQL's rows.
+    #[arg(long)]
+    accept_differences: bool,
+    /// The number of users that are moved at once.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: u16,
+    /// Prints the steps without taking them; changes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The command.
+pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
+    let run = Run::open(&arguments.folder)?;
+    let client = connect(&arguments.server).await?;
+    let database = database_identity(&client).await?;
+    let postgres = Postgres::open(client, &arguments.server.schema, &arguments.mapping.read(product)?).await?;
+    let plan = postgres.plan().await?;
+    let Some(goal) = arguments.to else {
+        return match plan {
+            None => Ok(report("none", &json!({ "phase": null }), "No cutover has started.".to_owned())),
+            Some(plan) => {
+                let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
+                let state = sides.current_state(&plan).await?;
+                Ok(state_report(&plan, &state, json!({})))
+            }
+        };
+    };
+    let Some(plan) = plan else { return begin(&run, &arguments, postgres, goal, database).await };
+    run_state::check_same_run(&run, &plan)?;
+    if let Some(identity) = run.identity()? {
+        run_state::check_database(&identity, database.as_deref())?;
+    }
+    check_transition(&run, &plan, goal)?;
+    let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
+    let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
+    if arguments.dry_run {
+        let state = sides.state(target_side(&aim)).await?;
+        return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string() })));
+    }
+    if let Some(role) = &arguments.application_role {
+        sides.postgres.grant(role).await?;
+    }
+    let start = Instant::now();
+    let parallel = usize::from(arguments.parallel);
+    let (mut moved, mut replicated) = (0, 0);
+    let mut compared = None;
+    let stuck = StuckUsers::default();
+    // A second `finished` only removes what an interrupted one has left.
+    let is_over = sides.dynamo.is_finished().await?;
+    if goal.phase > Phase::Capture && !is_over {
+        // The phase becomes `finished` only when everybody is moved, so an interrupted command can
+        // still go back.
+        let shown = if goal.phase == Phase::Finished { Phase::Percent } else { goal.phase };
+        run_state::record_stage(&run, &plan.run, Stage::DualWrites)?;
+        sides.dynamo.enable_replication().await?;
+        sides.postgres.set_phase(shown, goal.percent).await?;
+        replicated += sides.replicate_all(parallel, &stuck).await?;
+        moved += sides.move_users(target_side(&aim), parallel, &stuck).await?;
+        if goal.phase == Phase::Finished {
+            stuck.check()?;
+            compared = Some(compare_before_finished(&run, &sides, &arguments).await?);
+            // From here on PostgreSQL refuses unknown users. The users who came before are moved in
+            // the last pass.
+            sides.postgres.set_phase(Phase::Finished, 100).await?;
+            moved += sides.move_users(target_side(&aim), parallel, &stuck).await?;
+        }
+        replicated += sides.replicate_all(parallel, &stuck).await?;
+    }
+    let plan = sides.postgres.plan().await?.unwrap_or(plan);
+    let mut is_clean = true;
+    if goal.phase == Phase::Finished {
+        is_clean = sides.finish(parallel).await?;
+    }
+    let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
+    if arguments.compare && compared.is_none() && !is_over {
+        compared = Some(compare(&run, &sides, parallel).await?.0);
+    }
+    if let Some(compared) = compared {
+        more["compared"] = compared;
+    }
+    let mut report = state_report(&plan, &sides.current_state(&plan).await?, more);
+    if !is_clean {
+        report.outcome = PhaseOutcome::NeedsReview;
+        report.text.push_str(" Not all users are moved yet: run the same command again.");
+    }
+    if let Some(text) = stuck.text() {
+        report.outcome = PhaseOutcome::NeedsReview;
+        report.text.push_str(&format!(" {text}"));
+    }
+    run.write_report("cutover", &report)?;
+    Ok(report)
+}
+
+/// The side on which the plan wants a user.
+pub(super) fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy {
+    let percent = match plan.phase {
+        Phase::Percent => plan.percent,
+        Phase::Finished => 100,
+        Phase::Capture | Phase::Dual | Phase::Shadow | Phase::RollingBack => 0,
+    };
+    move |user| if bucket(user) < percent { Side::Dynamo } else { Side::Postgres }
+}
+
+async fn begin(
+    run: &Run,
+    arguments: &Arguments,
+    postgres: Postgres,
+    goal: Goal,
+    database: Option<String>,
+) -> Result<Report, Failure> {
+    if goal.phase != Phase::Capture {
+        return Err(FailureKind::Cutover.because(format!("a cutover starts with capture, not with {goal}")));
+    }
+    if run.path(MANIFEST).exists() {
+        let why = "the run already has an export, and changes since then were not captured: start a new run with `cutover --to capture`";
+        return Err(FailureKind::Cutover.because(why));
+    }
+    if arguments.dry_run {
+        let text = "Would create the schema tidemark_migration and its triggers.".to_owned();
+        return Ok(report("capture", &json!({ "dryRun": true }), text));
+    }
+    // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
+    let id = run.begin(database)?.run;
+    run_state::record_stage(run, &id, Stage::Capture)?;
+    postgres.install(&id).await?;
+    if let Some(role) = &arguments.application_role {
+        postgres.grant(role).await?;
+    }
+    let text =
+        format!("Cutover {id}: PostgreSQL records changes from now on. Next: export, transform, load and check.");
+    let report = report("capture", &json!({ "phase": "capture", "run": id }), text);
+    run.write_report("cutover", &report)?;
+    Ok(report)
+}
+
+/// Refuses a step from one phase to another that is not allowed.
+fn check_transition(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
+    let refuse = |why: String| Err(FailureKind::Cutover.because(why));
+    match (plan.phase, goal.phase) {
+        (Phase::Finished, Phase::Finished) => {}
+        (Phase::Finished, _) => return refuse("the cutover is finished".to_owned()),
+        (Phase::RollingBack, _) => {
+            return refuse("the cutover is being rolled back; `rollback` continues it".to_owned());
+        }
+        (Phase::Capture, Phase::Capture) => {}
+        (_, Phase::Capture) => return refuse(format!("the cutover has already reached {}", plan.phase)),
+        // A change that is replicated before the load of its earlier state would be overwritten by
+        // the load, or a deleted item would be restored.
+        (Phase::Capture, Phase::Dual) if !run.has_report("load") => {
+            return Err(
+                FailureKind::RunIncomplete.because("the run is not loaded: run `export`, `transform` and `load` first")
+            );
+        }
+        (Phase::Capture, Phase::Dual) => {}
+        (Phase::Capture, _) => return refuse(format!("go to dual before {goal}")),
+        (Phase::Dual | Phase::Shadow, Phase::Finished) => return refuse("go to 100% before finished".to_owned()),
+        (Phase::Percent, Phase::Finished) if plan.percent < 100 => {
+            return refuse("go to 100% before finished".to_owned());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Both sides of a cutover, with the options with which the run was transformed.
+///
+/// # Errors
+/// `option` if other options are given: a log would get another date than when it was loaded.
+pub(crate) async fn sides(
+    run: &Run,
+    table: &TargetTable,
+    (how, product): (&MappingArguments, &Product),
+    postgres: Postgres,
+    plan: &Plan,
+) -> Result<Sides, Failure> {
+    let items: Option<Items> = run.read(ITEMS)?;
+    let as_of = match &items {
+        Some(items) => items.as_of,
+        // Without items no row is transformed yet; and during a rollback only PostgreSQL receives
+        // changes.
+        None if matches!(plan.phase, Phase::Capture | Phase::RollingBack) => jiff::Timestamp::UNIX_EPOCH,
+        None => return Err(FailureKind::RunIncomplete.because("the run has no items, whose options are needed here")),
+    };
+    let world = how.world(product, &plan.run, as_of)?;
+    items.map_or(Ok(()), |items| world.check_recorded(&items.parameters))?;
+    let dynamo = Dynamo::new(table.open().await, &world, &plan.run);
+    Ok(Sides::new(postgres, dynamo, world))
+}
+
+/// Refuses to finish while items differ: afterwards, PostgreSQL's rows are no measure any more.
+async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments) -> Result<Value, Failure> {
+    let (compared, named) = compare(run, sides, arguments.parallel.into()).await?;
+    match &*named {
+        [] => Ok(compared),
+        _ if arguments.accept_differences => Ok(compared),
+        [first, ..] => Err(FailureKind::Cutover.because(format!(
+            "{} items differ from PostgreSQL's rows, the first is {} {}; all are in {DIFFERENCES}. \
+             --accept-differences finishes nevertheless",
+            named.len(),
+            first.partition,
+            first.sort
+        ))),
+    }
+}
+
+/// Compares all users, and writes each difference to a file.
+async fn compare(run: &Run, sides: &Sides, parallel: usize) -> Result<(Value, Vec<Difference>), Failure> {
+    let (users, late, differences) = sides.compare_all(parallel).await?;
+    let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
+    for difference in &differences {
+        lines.write(&serde_json::to_string(difference).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+    }
+    lines.finish()?;
+    let shown: Vec<_> = differences.iter().take(SHOWN_MAX).collect();
+    let json = json!({ "users": users, "late": late, "differences": differences.len(), "first": shown });
+    Ok((json, differences))
+}
+
+fn report(phase: &str, json: &Value, text: String) -> Report {
+    let mut all = json!({ "phase": phase });
+    if let (Value::Object(all), Value::Object(more)) = (&mut all, json) {
+        all.extend(more.clone());
+    }
+    Report { outcome: PhaseOutcome::Done, json: all, text }
+}
+
+fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
+    let Plan { run, phase, percent } = plan;
+    let CutoverStatus { in_postgres, in_dynamo, between, to_move, pending } = state;
+    let mut text = format!(
+        "Cutover {run}: {phase}, {percent}%. PostgreSQL owns {in_postgres} users, DynamoDB {in_dynamo}, {between} are between the two; \
+         {to_move} are to move, and {pending} changes are not replicated yet."
+    );
+    let differences = more["compared"]["differences"].as_u64().unwrap_or_default();
+    if let Some(users) = more["compared"]["users"].as_u64() {
+        text.push_str(&format!(" {users} users were compared, and {differences} items differ."));
+        for first in more["compared"]["first"].as_array().into_iter().flatten() {
+            let text_of = |name: &str| first[name].as_str().unwrap_or_default().to_owned();
+            text.push_str(&format!("\n  {} {} {}", text_of("what"), text_of("partition"), text_of("sort")));
+        }
+        if differences > 0 {
+            text.push_str(&format!("\nAll differences are in {DIFFERENCES}."));
+        }
+    }
+    let mut json = json!({ "run": run, "phase": phase.as_str(), "percent": percent, "state": state });
+    if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
+        json.extend(more);
+    }
+    let outcome = if differences > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    Report { outcome, json, text }
+}

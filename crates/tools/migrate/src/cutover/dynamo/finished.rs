@@ -1,0 +1,73 @@
+//! The end of a cutover in the table: which runs are finished, and the removal of a run's own
+//! items.
+
+use store::{Table, n, unless_condition_failed};
+
+use super::{Attributes, Dynamo, SHARDS, failed, query, text};
+use crate::Failure;
+use crate::cutover::ownership::{Ownership, Side};
+use crate::mapping::Target;
+
+/// The partition with one item for each finished cutover.
+const FINISHED: &str = "MIGRATION#FINISHED";
+
+/// The runs whose cutover is finished: their items belong to the application.
+pub(crate) async fn finished_runs(table: &Table, target: &Target) -> Result<Vec<String>, Failure> {
+    let Some(sort) = &target.sort else { return Ok(Vec::new()) };
+    let items = query(table, target, FINISHED).await?;
+    Ok(items.iter().map(|item| text(item, sort).to_owned()).collect())
+}
+
+impl Dynamo {
+    fn finished_key(&self) -> Attributes {
+        self.key(FINISHED.to_owned(), self.run.clone())
+    }
+
+    /// From here on no rollback removes this run's items.
+    pub(in crate::cutover) async fn record_finished(&self) -> Result<(), Failure> {
+        self.table.put_item(self.finished_key()).send().await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// Whether the cutover is finished.
+    pub(crate) async fn is_finished(&self) -> Result<bool, Failure> {
+        let request = self.table.get_item(self.finished_key()).consistent_read(true);
+        Ok(request.send().await.map_err(failed)?.item.is_some())
+    }
+
+    /// From here on no first change of a user is replicated to this side.
+    pub(in crate::cutover) async fn disable_replication(&self) -> Result<(), Failure> {
+        for shard in 0..SHARDS {
+            self.table.delete_item(self.replication_flag_key(shard)).send().await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the ownership record of a user whom this side owns; false if it does not.
+    pub(in crate::cutover) async fn remove_ownership(&self, user: &str) -> Result<bool, Failure> {
+        let record = self.ownership(user).await?;
+        let request = self.table.delete_item(self.ownership_key(user));
+        let request = if record == Ownership::default() {
+            request
+                .condition_expression("attribute_not_exists(#partition)")
+                .expression_attribute_names("#partition", &self.target.partition)
+        } else if record.is_open(Side::Dynamo) {
+            // A mover may have closed the ownership since it was read.
+            request.condition_expression("Epoch = :epoch").expression_attribute_values(":epoch", n(record.epoch))
+        } else {
+            return Ok(false);
+        };
+        Ok(unless_condition_failed(request.send().await)?.is_some())
+    }
+
+    /// Removes all changes that wait for PostgreSQL.
+    pub(in crate::cutover) async fn remove_outbox(&self) -> Result<(), Failure> {
+        for shard in 0..SHARDS {
+            for item in self.query(&self.outbox_partition(shard)).await? {
+                let key = self.key(text(&item, &self.target.partition).to_owned(), self.sort_of(&item).to_owned());
+                self.table.delete_item(key).send().await.map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}

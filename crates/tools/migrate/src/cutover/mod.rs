@@ -1,0 +1,28 @@
+//! Moves the live application from PostgreSQL to DynamoDB, in phases.
+
+mod command;
+mod dynamo;
+mod finish;
+mod item_writes;
+pub(crate) mod outbox_entry;
+pub mod ownership;
+mod passes;
+mod plan;
+mod postgres;
+mod reader;
+pub(crate) mod run_state;
+mod sides;
+pub(crate) mod stuck;
+mod writer;
+
+pub use command::Arguments;
+pub(crate) use command::{run, sides};
+pub use dynamo::{Dynamo, PREFIX};
+pub(crate) use dynamo::{finished_runs, prefix_of};
+pub use ownership::Side;
+pub use passes::CutoverStatus;
+pub use plan::{Goal, Phase, Plan};
+pub use postgres::Postgres;
+pub use reader::{OwnerItems, Reader, Shadow};
+pub use sides::{Difference, Sides};
+pub use writer::{WriteError, Writer};

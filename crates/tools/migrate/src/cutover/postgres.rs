@@ -1,0 +1,454 @@
+//! The PostgreSQL side. Everything that must be atomic is one statement, so a process that is
+//! killed between two statements leaves nothing half done.
+
+mod install;
+
+use std::sync::Arc;
+
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+
+use super::outbox_entry::OutboxEntry;
+use super::ownership::{Ownership, Side};
+use super::plan::{Phase, Plan};
+use crate::mapping::related::{Similar, plain};
+use crate::mapping::{Mapping, Table};
+use crate::row::Row;
+use crate::source::{Schema, quoted, source_failure};
+use crate::{Failure, FailureKind};
+
+/// The error code that the triggers raise if PostgreSQL does not own the user.
+const MOVED: &str = "TM001";
+
+/// The number of users per page.
+const USERS_PER_PAGE: i64 = 1_000;
+
+/// The number of a user's changes that are replicated in one pass.
+const ENTRIES_PER_PAGE: i64 = 50;
+
+/// The PostgreSQL side of the cutover.
+#[derive(Debug, Clone)]
+pub struct Postgres {
+    client: Arc<Client>,
+    schema: Arc<Schema>,
+}
+
+type Parameters<'p> = &'p [&'p (dyn ToSql + Sync)];
+
+/// The result of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PostgresWrite {
+    /// The row was written.
+    Written,
+    /// This side does not own the user; nothing was written.
+    NotOwner,
+    /// Another row violates a unique index; nothing was written.
+    UniqueViolation,
+}
+
+fn version(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+fn number(version: u64) -> i64 {
+    i64::try_from(version).unwrap_or(i64::MAX)
+}
+
+fn epoch(number: i32) -> u32 {
+    u32::try_from(number).unwrap_or_default()
+}
+
+fn unreadable(what: &str, error: impl std::fmt::Display) -> Failure {
+    FailureKind::SourceUnreadable.because(format!("{what}: {error}"))
+}
+
+impl Postgres {
+    /// The application's tables in a schema of this name.
+    ///
+    /// # Errors
+    /// If PostgreSQL does not answer.
+    pub async fn open(client: Client, schema: &str, mapping: &Arc<Mapping>) -> Result<Self, Failure> {
+        let schema = Arc::new(Schema::read(&client, schema, mapping).await?);
+        Ok(Self { client: Arc::new(client), schema })
+    }
+
+    fn table(&self, table: &Table) -> String {
+        self.schema.table(&table.name)
+    }
+
+    /// The condition that a column of the mapping equals a text parameter. The parameter is
+    /// converted to the column's own type, so that PostgreSQL can use the column's index.
+    fn column_equals(&self, table: &Table, column: &str, parameter: usize) -> String {
+        let name = self.schema.column(table, column).unwrap_or(column);
+        let (table, quoted, name) = (self.table(table), quoted(name), name.replace('\'', "''"));
+        format!(
+            "this.{quoted} = (jsonb_populate_record(NULL::{table}, jsonb_build_object('{name}', ${parameter}::text))).{quoted}"
+        )
+    }
+
+    /// The condition that a row has a key, whose values are the parameters from `first` on.
+    fn key_equals(&self, table: &Table, first: usize) -> String {
+        let columns = table.key.iter().enumerate();
+        let columns = columns.map(|(n, column)| self.column_equals(table, column, first + n));
+        columns.collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// The condition that a row belongs to the owner in a text parameter; `None` if the table's
+    /// rows belong to owners of another kind.
+    fn owner_equals(&self, table: &Table, parameter: usize) -> Option<String> {
+        let owner = table.owner.as_ref()?;
+        match &owner.through {
+            None => Some(self.column_equals(table, &owner.column, parameter)),
+            Some(_) => Some(format!("{} = ${parameter}::text", self.schema.owner(table, "this")?)),
+        }
+    }
+
+    /// The plan of the cutover; `None` before it starts and after it was rolled back.
+    pub(crate) async fn plan(&self) -> Result<Option<Plan>, Failure> {
+        let row = self.client.query_opt("SELECT run, phase, percent FROM tidemark_migration.plan", &[]).await;
+        let row = match row {
+            Err(error) if is_missing(&error) => return Ok(None),
+            row => row.map_err(source_failure)?,
+        };
+        let Some(row) = row else { return Ok(None) };
+        let phase = row.get::<_, &str>(1).parse().map_err(|error| unreadable("the plan", error))?;
+        Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
+    }
+
+    /// Records the phase of the cutover.
+    pub(super) async fn set_phase(&self, phase: Phase, percent: u8) -> Result<(), Failure> {
+        // A cutover that is still running elsewhere must not undo the start of a rollback.
+        let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()
+                   WHERE phase <> 'rolling-back' OR $1 = 'rolling-back'";
+        match self.client.execute(sql, &[&phase.as_str(), &i16::from(percent)]).await.map_err(source_failure)? {
+            0 => Err(FailureKind::Cutover.because("the cutover is being rolled back")),
+            _ => Ok(()),
+        }
+    }
+
+    /// A user's ownership record on this side.
+    pub(super) async fn ownership(&self, user: &str) -> Result<Ownership, Failure> {
+        let sql = "SELECT epoch, version FROM tidemark_migration.ownerships WHERE user_id = $1";
+        let row = self.client.query_opt(sql, &[&user]).await.map_err(source_failure)?;
+        Ok(row.map_or_else(Ownership::default, |row| Ownership {
+            epoch: epoch(row.get(0)),
+            version: version(row.get(1)),
+        }))
+    }
+
+    /// The next users and their ownership records, by id: all users in the user table, and all with
+    /// an ownership record.
+    pub(super) async fn users_after(&self, user: &str) -> Result<Vec<(String, Ownership)>, Failure> {
+        // An owner who is not in the owners' table gets an ownership record when one of the owner's
+        // rows changes. Each part of the union reads at most one page.
+        let ids = self.owner_ids();
+        let parts = ids
+            .iter()
+            .map(|(table, id)| format!("(SELECT {id} AS id FROM {table} AS this WHERE {id} > $1 ORDER BY 1 LIMIT $2)"));
+        let sql = format!(
+            "SELECT users.id, coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0)
+             FROM ({} UNION (SELECT user_id FROM tidemark_migration.ownerships WHERE user_id > $1 ORDER BY 1 LIMIT $2)
+                   ORDER BY 1 LIMIT $2) AS users
+             LEFT JOIN tidemark_migration.ownerships ON ownerships.user_id = users.id ORDER BY users.id",
+            parts.collect::<Vec<_>>().join(" UNION ")
+        );
+        let rows = self.client.query(&sql, &[&user, &USERS_PER_PAGE]).await.map_err(source_failure)?;
+        let ownership =
+            |row: &tokio_postgres::Row| Ownership { epoch: epoch(row.get(1)), version: version(row.get(2)) };
+        Ok(rows.iter().map(|row| (row.get(0), ownership(row))).collect())
+    }
+
+    /// The approximate number of users.
+    pub(super) async fn users(&self) -> Result<u64, Failure> {
+        let mut count = 0;
+        for (table, _) in self.owner_ids() {
+            let row = self.client.query_one(&format!("SELECT count(*) FROM {table}"), &[]).await;
+            count += version(row.map_err(source_failure)?.get(0));
+        }
+        Ok(count)
+    }
+
+    /// The tables of owners, and the expressions for their ids.
+    fn owner_ids(&self) -> Vec<(String, String)> {
+        let mapping = &self.schema.mapping;
+        let tables = mapping.owners.iter().filter_map(|owner| Some((owner, mapping.table(&owner.table)?)));
+        let ids = tables.map(|(owner, table)| {
+            let column = table.key.first().map(String::as_str).unwrap_or_default();
+            let column = quoted(self.schema.column(table, column).unwrap_or(column));
+            let prefix = owner.prefix.replace('\'', "''");
+            let id = if prefix.is_empty() {
+                format!("this.{column}::text")
+            } else {
+                format!("('{prefix}' || this.{column}::text)")
+            };
+            (self.table(table), id)
+        });
+        ids.collect()
+    }
+
+    /// Increases an ownership's epoch by one, if it is `from` and the version is `at`, if given.
+    pub(super) async fn advance_epoch(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
+        let from = i32::try_from(from).map_err(|error| unreadable("the epoch", error))?;
+        let sql = "SELECT tidemark_migration.advance_epoch($1, $2, $3)";
+        let row = self.client.query_one(sql, &[&user, &from, &at.map(number)]).await.map_err(source_failure)?;
+        Ok(row.get(0))
+    }
+
+    /// The user's first changes that the other side may not have, in order.
+    pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
+        let sql = "SELECT version, source, before::text, after::text FROM tidemark_migration.outbox
+                   WHERE user_id = $1 ORDER BY version LIMIT $2";
+        let rows = self.client.query(sql, &[&user, &ENTRIES_PER_PAGE]).await.map_err(source_failure)?;
+        let entry = |row: &tokio_postgres::Row| {
+            let table = table_of(&self.schema.mapping, row.get(1))?;
+            let read = |json: Option<&str>| {
+                let row = json.map(|json| Row::read(&table, json)).transpose();
+                row.map(|row| row.map(|row| row.of_owner(user))).map_err(|error| unreadable(&table.name, error))
+            };
+            let (before, after) = (read(row.get(2))?, read(row.get(3))?);
+            Ok(OutboxEntry { user: user.to_owned(), version: version(row.get(0)), table, before, after })
+        };
+        rows.iter().map(entry).collect()
+    }
+
+    /// Removes a change that the other side has.
+    pub(super) async fn remove_outbox_entry(&self, user: &str, number_of: u64) -> Result<(), Failure> {
+        let sql = "DELETE FROM tidemark_migration.outbox WHERE user_id = $1 AND version = $2";
+        self.client.execute(sql, &[&user, &number(number_of)]).await.map_err(source_failure)?;
+        Ok(())
+    }
+
+    /// Some users with changes that are not replicated, and the number of all these changes.
+    pub(super) async fn pending(&self) -> Result<(Vec<String>, u64), Failure> {
+        let sql = "SELECT DISTINCT user_id FROM tidemark_migration.outbox LIMIT $1";
+        let users = self.client.query(sql, &[&USERS_PER_PAGE]).await.map_err(source_failure)?;
+        let count = self
+            .client
+            .query_one("SELECT count(*) FROM tidemark_migration.outbox", &[])
+            .await
+            .map_err(source_failure)?;
+        Ok((users.iter().map(|row| row.get(0)).collect(), version(count.get(0))))
+    }
+
+    /// The own row of an owner.
+    pub(super) async fn user(&self, user: &str) -> Result<Option<Row>, Failure> {
+        let mapping = &self.schema.mapping;
+        let Some(kind) = mapping.kind_of(user) else { return Ok(None) };
+        let Some(table) = mapping.table(&mapping.owners[kind].table) else { return Ok(None) };
+        let Some(id) = table.owner.as_ref().and_then(|owner| mapping.id_of(owner, user)) else { return Ok(None) };
+        Ok(self.rows_where(table, &self.key_equals(table, 1), &[&id]).await?.pop())
+    }
+
+    /// The current row with the same key.
+    pub(super) async fn row_by_id(&self, row: &Row) -> Result<Option<Row>, Failure> {
+        let key = row.key();
+        let parameters: Vec<_> = key.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
+        Ok(self.rows_where(&row.table, &self.key_equals(&row.table, 1), &parameters).await?.pop())
+    }
+
+    /// The rows of an owner that may become the same items as these two, and the two themselves.
+    pub(super) async fn related_rows(
+        &self,
+        user: &str,
+        table: &Arc<Table>,
+        of: [Option<&Row>; 2],
+    ) -> Result<Vec<Row>, Failure> {
+        let Some(owner) = &table.owner else { return Ok(Vec::new()) };
+        let Some(id) = self.schema.mapping.id_of(owner, user) else { return Ok(Vec::new()) };
+        let Some(of_owner) = self.owner_equals(table, 1) else { return Ok(Vec::new()) };
+        let mut parameters: Vec<Option<String>> = vec![Some(id.to_owned())];
+        let similar = table.similar();
+        let mut any = Vec::new();
+        for row in of.into_iter().flatten() {
+            any.push(self.key_equals(table, parameters.len() + 1));
+            parameters.extend(row.key().into_iter().map(Some));
+            for conditions in &similar {
+                let all = conditions.iter().filter_map(|similar| {
+                    let cell = table.cell(&row.columns, similar.column())?;
+                    parameters.push(Some(plain(cell)?));
+                    Some(self.is_similar(table, similar, parameters.len()))
+                });
+                let all: Vec<_> = all.collect();
+                any.push(if all.is_empty() { "true".to_owned() } else { format!("({})", all.join(" AND ")) });
+            }
+        }
+        let filter = format!("{of_owner} AND ({})", any.join(" OR "));
+        let parameters: Vec<_> = parameters.iter().map(|parameter| parameter as &(dyn ToSql + Sync)).collect();
+        self.rows_where(table, &filter, &parameters).await
+    }
+
+    fn is_similar(&self, table: &Table, similar: &Similar, parameter: usize) -> String {
+        let name = self.schema.column(table, similar.column()).unwrap_or(similar.column());
+        let column = format!("this.{}", quoted(name));
+        match similar {
+            Similar::Equal(name) => self.column_equals(table, name, parameter),
+            Similar::Folded(_) => format!("lower(btrim({column}::text)) = lower(btrim(${parameter}::text))"),
+            Similar::Near(_) => {
+                let at = format!("${parameter}::text::timestamptz");
+                format!("{column}::timestamptz BETWEEN {at} - interval '2 days' AND {at} + interval '2 days'")
+            }
+        }
+    }
+
+    /// All rows of an owner that may be migrated.
+    pub(super) async fn rows_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
+        let mut all = Vec::new();
+        for table in self.schema.mapping.owned() {
+            if let Some((id, filter)) = self.of_owner(table, user) {
+                all.extend(self.rows_where(table, &filter, &[&id]).await?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The id of an owner in a table, and the condition that a row belongs to the owner.
+    fn of_owner<'o>(&self, table: &Table, user: &'o str) -> Option<(&'o str, String)> {
+        let id = self.schema.mapping.id_of(table.owner.as_ref()?, user)?;
+        Some((id, self.owner_equals(table, 1)?))
+    }
+
+    /// An owner's rows of some tables and the ownership record, read in one snapshot. Without a
+    /// cutover there is no such record.
+    pub(super) async fn rows_of_tables(
+        &self,
+        user: &str,
+        tables: &[Arc<Table>],
+        is_in_cutover: bool,
+    ) -> Result<(Ownership, Vec<Row>), Failure> {
+        let of = tables.iter().filter_map(|table| Some((table, self.of_owner(table, user)?)));
+        let of: Vec<_> = of.collect();
+        let Some((_, (id, _))) = of.first() else { return Ok((Ownership::default(), Vec::new())) };
+        let rows = of.iter().map(|(table, (_, filter))| {
+            let (json, from) = (self.schema.json(table, "this", &[]), self.table(table));
+            format!("ARRAY(SELECT {json}::text FROM {from} AS this WHERE {filter})")
+        });
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        let record = if is_in_cutover {
+            "LEFT JOIN tidemark_migration.ownerships ON ownerships.user_id = asked.id"
+        } else {
+            "CROSS JOIN (SELECT 0 AS epoch, 0::bigint AS version) AS ownerships"
+        };
+        let sql = format!(
+            "SELECT coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0), {rows} FROM (SELECT $2::text AS id) AS asked {record}"
+        );
+        let found = self.client.query_one(&sql, &[id, &user]).await.map_err(source_failure)?;
+        let mut all = Vec::new();
+        for (n, (table, _)) in of.iter().enumerate() {
+            for json in found.get::<_, Vec<String>>(2 + n) {
+                all.push(Row::read(table, &json).map_err(|error| unreadable(&table.name, error))?);
+            }
+        }
+        Ok((Ownership { epoch: epoch(found.get(0)), version: version(found.get(1)) }, all))
+    }
+
+    async fn rows_where(
+        &self,
+        table: &Arc<Table>,
+        filter: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, Failure> {
+        let (json, from) = (self.schema.json(table, "this", &[]), self.table(table));
+        let sql = format!("SELECT {json}::text FROM {from} AS this WHERE {filter}");
+        let rows = self.client.query(&sql, parameters).await.map_err(source_failure)?;
+        let read = |row: &tokio_postgres::Row| Row::read(table, row.get(0));
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| unreadable(&table.name, error))
+    }
+
+    /// Inserts a row, or updates the given columns of the row with the same key.
+    pub(super) async fn put(&self, row: &Row) -> Result<PostgresWrite, Failure> {
+        let json = row.json().map_err(|error| unreadable("a row", error))?;
+        let sql = self.upsert(&row.table, row.columns.keys());
+        write_outcome(self.client.execute(&sql, &[&json]).await)
+    }
+
+    /// An update of some columns, or an insert if there is no such row; the parameter is the row's
+    /// JSON. The update comes first: an insert without a required column would fail even if the row
+    /// exists.
+    fn upsert<'c>(&self, table: &Table, columns: impl Iterator<Item = &'c String>) -> String {
+        let key = self.schema.key_columns(table);
+        let known = self.schema.columns.get(&table.name);
+        let columns: Vec<_> = columns.filter(|name| known.is_some_and(|known| known.contains_key(*name))).collect();
+        let settings: Vec<_> = columns.iter().filter(|name| !key.contains(name)).map(|name| quoted(name)).collect();
+        let set = |of: &str| settings.iter().map(|name| format!("{name} = {of}.{name}")).collect::<Vec<_>>().join(", ");
+        let is_same =
+            key.iter().map(|name| format!("this.{0} = given.{0}", quoted(name))).collect::<Vec<_>>().join(" AND ");
+        let keys = key.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let names = columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let from = self.table(table);
+        let updated = match settings.is_empty() {
+            true => format!("SELECT 1 FROM {from} AS this, given WHERE {is_same}"),
+            false => format!("UPDATE {from} AS this SET {} FROM given WHERE {is_same} RETURNING 1", set("given")),
+        };
+        let conflict = match settings.is_empty() {
+            true => "DO NOTHING".to_owned(),
+            false => format!("DO UPDATE SET {}", set("EXCLUDED")),
+        };
+        // The key is given even if a column generates it, and such a column must not be updated.
+        format!(
+            "WITH given AS (SELECT * FROM jsonb_populate_record(NULL::{from}, $1::text::jsonb)), updated AS ({updated})
+             INSERT INTO {from} ({names}) OVERRIDING SYSTEM VALUE
+             SELECT {names} FROM given WHERE NOT EXISTS (SELECT FROM updated) ON CONFLICT ({keys}) {conflict}"
+        )
+    }
+
+    /// Deletes an owner's row. If this side owns the owner, a missing row counts as deleted.
+    pub(super) async fn delete(&self, row: &Row, user: &str) -> Result<PostgresWrite, Failure> {
+        let key = row.key();
+        let of_user = key.len() + 1;
+        let delete = format!("DELETE FROM {} AS this WHERE {}", self.table(&row.table), self.key_equals(&row.table, 1));
+        // If there is no row, no trigger checks the owner, so the same statement reads the
+        // ownership record.
+        let sql = format!(
+            "WITH gone AS ({delete} RETURNING 1)
+             SELECT EXISTS (SELECT FROM gone), coalesce((SELECT epoch FROM tidemark_migration.ownerships WHERE user_id = ${of_user}), 0)"
+        );
+        let mut parameters: Vec<_> = key.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
+        parameters.push(&user);
+        match self.client.query_one(&sql, &parameters).await {
+            Ok(row) if row.get(0) || Ownership { epoch: epoch(row.get(1)), version: 0 }.is_open(Side::Postgres) => {
+                Ok(PostgresWrite::Written)
+            }
+            Ok(_) => Ok(PostgresWrite::NotOwner),
+            // There is no cutover, so PostgreSQL is the only side.
+            Err(error) if is_missing(&error) => {
+                parameters.pop();
+                write_outcome(self.client.execute(&delete, &parameters).await)
+            }
+            Err(error) => write_outcome(Err(error)),
+        }
+    }
+
+    /// Applies a change of the other side, if it is the next one.
+    pub(super) async fn apply_change(&self, entry: &OutboxEntry) -> Result<bool, Failure> {
+        let json = |row: &Row| row.json().map_err(|error| unreadable("a row", error));
+        // A change without any row has no key: it deletes nothing, but it counts as a version like
+        // any other.
+        let key = entry.row().map(json).transpose()?;
+        let after = entry.after.as_ref().map(json).transpose()?;
+        let sql = "SELECT tidemark_migration.apply_change($1, $2, $3, $4::text::jsonb, $5::text::jsonb)";
+        let (version, table) = (number(entry.version), &entry.table.name);
+        let row =
+            self.client.query_one(sql, &[&entry.user, &version, table, &key, &after]).await.map_err(source_failure)?;
+        Ok(row.get(0))
+    }
+}
+
+/// Whether a table of the cutover is missing: it has not started, or was rolled back.
+fn is_missing(error: &tokio_postgres::Error) -> bool {
+    matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
+}
+
+fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<PostgresWrite, Failure> {
+    match written {
+        Ok(_) => Ok(PostgresWrite::Written),
+        Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(PostgresWrite::NotOwner),
+        Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(PostgresWrite::UniqueViolation),
+        Err(error) => Err(source_failure(error)),
+    }
+}
+
+pub(super) fn table_of(mapping: &Mapping, name: &str) -> Result<Arc<Table>, Failure> {
+    let unknown = || FailureKind::SourceUnreadable.because(format!("a change of the unknown table {name}"));
+    mapping.table(name).cloned().ok_or_else(unknown)
+}

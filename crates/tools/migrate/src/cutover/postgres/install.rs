@@ -1,0 +1,92 @@
+//! Creates and removes the cutover in PostgreSQL, and grants rights on it.
+
+use super::{Postgres, quoted};
+use crate::source::source_failure;
+use crate::{Failure, FailureKind};
+
+impl Postgres {
+    /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five
+    /// seconds for concurrent writes.
+    pub(in crate::cutover) async fn install(&self, run: &str) -> Result<(), Failure> {
+        let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
+        sql.push_str(&include_str!("../capture.sql").replace("{schema}", &quoted(&self.schema.name)));
+        for table in self.schema.mapping.owned() {
+            let Some(owner) = &table.owner else { continue };
+            if owner.through.is_some() || !table.joins.is_empty() {
+                return Err(FailureKind::Cutover.because(format!(
+                    "the live tables with joins or `through`, such as {}, cannot be captured yet",
+                    table.name
+                )));
+            }
+            let (name, keys) = (self.table(table), self.schema.key_columns(table));
+            let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
+            let (regclass, source, prefix) = (literal(&name), literal(&table.name), literal(&owner.prefix));
+            let owner = literal(self.schema.column(table, &owner.column).unwrap_or(&owner.column));
+            let keys = keys.iter().map(|key| literal(key)).collect::<Vec<_>>().join(", ");
+            // A partition's trigger would otherwise report the partition's name.
+            sql.push_str(&format!(
+                "DO $$ BEGIN
+                     IF NOT EXISTS (
+                         SELECT FROM pg_index WHERE indrelid = {regclass}::regclass AND indisunique AND indimmediate AND indpred IS NULL
+                         AND (SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute
+                              WHERE attrelid = indrelid AND attnum = ANY (indkey[0:indnkeyatts - 1]))
+                             = (SELECT array_agg(name ORDER BY name COLLATE \"C\") FROM unnest(ARRAY[{keys}]) AS name)
+                     ) THEN
+                         RAISE EXCEPTION '% has no unique index of % alone, by which its rows are written', {regclass}, array_to_string(ARRAY[{keys}], ', ');
+                     END IF;
+                 END $$;
+                 INSERT INTO tidemark_migration.sources (source, keys) VALUES ({source}, ARRAY[{keys}]);
+                 CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({owner}, {source}, {prefix});
+                 CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();\n"
+            ));
+        }
+        sql.push_str(&format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture'); COMMIT;"));
+        self.all_or_nothing(&sql).await
+    }
+
+    /// Gives the application's role the rights to write and read during the cutover, if the role
+    /// did not install it. May be repeated.
+    ///
+    /// # Errors
+    /// If there is no cutover, or no such role.
+    pub async fn grant(&self, role: &str) -> Result<(), Failure> {
+        let role = quoted(role);
+        let sql = format!(
+            "BEGIN;
+             GRANT USAGE ON SCHEMA tidemark_migration TO {role};
+             GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
+             GRANT DELETE ON tidemark_migration.outbox TO {role};
+             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change TO {role};
+             COMMIT;"
+        );
+        self.all_or_nothing(&sql).await
+    }
+
+    /// Removes the cutover from PostgreSQL. Waits as `install` does.
+    pub(in crate::cutover) async fn uninstall(&self) -> Result<(), Failure> {
+        // Another mover may have closed an ownership again since all users were moved back. An even
+        // epoch belongs to PostgreSQL, which then has all changes. The triggers depend on a
+        // function of the schema, so they are dropped with it.
+        self.all_or_nothing(
+            "BEGIN; SET LOCAL lock_timeout = '5s';
+             LOCK TABLE tidemark_migration.ownerships IN ACCESS EXCLUSIVE MODE;
+             DO $$ BEGIN
+                 IF EXISTS (SELECT 1 FROM tidemark_migration.ownerships WHERE epoch % 2 = 1) THEN
+                     RAISE EXCEPTION 'DynamoDB owns a user again: another cutover is running';
+                 END IF;
+             END $$;
+             DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
+        )
+        .await
+    }
+
+    async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
+        let done = self.client.batch_execute(sql).await;
+        if done.is_err() {
+            // Without this, the session would stay in the failed transaction. The first error is
+            // the one to report.
+            let _ = self.client.batch_execute("ROLLBACK").await;
+        }
+        done.map_err(source_failure)
+    }
+}

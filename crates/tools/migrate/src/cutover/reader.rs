@@ -1,0 +1,208 @@
+//! How the application reads during a cutover: the items that a row becomes, from the side that
+//! wrote last.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::item_writes;
+use super::ownership::{Ownership, Ownerships, Side};
+use super::sides::Sides;
+use crate::item::{Attributes, Key, item_hash};
+use crate::mapping::Table;
+use crate::row::Row;
+use crate::{Failure, FailureKind};
+
+/// How often a read looks for the side that wrote last.
+const TRIES: u32 = 50;
+
+/// The longest time that an answer waits for its shadow read.
+const SHADOW_MAX: Duration = Duration::from_secs(1);
+
+/// The items of an owner by their keys.
+pub type OwnerItems = BTreeMap<Key, Attributes>;
+
+/// Reads an owner's items, and counts the results of shadow reads.
+#[derive(Debug)]
+pub struct Reader {
+    sides: Sides,
+    compared: AtomicU64,
+    differing: AtomicU64,
+    late: AtomicU64,
+}
+
+/// The results of the shadow reads so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Shadow {
+    /// Reads for which both sides had the same version and were compared.
+    pub compared: u64,
+    /// Compared reads in which the sides differed.
+    pub differing: u64,
+    /// Reads that were not compared, because one side was behind or did not answer within a second.
+    pub late: u64,
+}
+
+/// The result of one shadow read.
+#[derive(Debug, Clone, Copy)]
+enum Compared {
+    Late,
+    Equal,
+    Differing,
+}
+
+/// What is read: an owner's items of one type.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'w> {
+    owner: &'w str,
+    kind: &'w str,
+}
+
+impl Reader {
+    /// A reader of both sides.
+    pub fn new(sides: Sides) -> Self {
+        Self { sides, compared: 0.into(), differing: 0.into(), late: 0.into() }
+    }
+
+    /// The results of the shadow reads so far.
+    pub fn shadow(&self) -> Shadow {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Shadow { compared: of(&self.compared), differing: of(&self.differing), late: of(&self.late) }
+    }
+
+    /// An owner's items of a type in the owner's own partitions, with all changes that were
+    /// answered before. Does not wait for an owner whose move is in progress.
+    ///
+    /// # Errors
+    /// If the side that wrote last does not answer.
+    pub async fn items(&self, owner: &str, kind: &str) -> Result<OwnerItems, Failure> {
+        let wanted = Wanted { owner, kind };
+        match self.of_leader(wanted).await {
+            // PostgreSQL also says which side leads. If it does not answer, DynamoDB at least knows
+            // whether it owns the user itself.
+            Err(failure)
+                if failure.kind == FailureKind::SourceGone || failure.kind == FailureKind::SourceUnreadable =>
+            {
+                let Ok(ownership) = self.sides.dynamo.ownership(owner).await else { return Err(failure) };
+                let is_owner =
+                    ownership.is_open(Side::Dynamo) || self.sides.dynamo.is_finished().await.unwrap_or(false);
+                if is_owner { self.of_dynamo(wanted).await } else { Err(failure) }
+            }
+            read => read,
+        }
+    }
+
+    async fn of_leader(&self, wanted: Wanted<'_>) -> Result<OwnerItems, Failure> {
+        let owner = wanted.owner;
+        let Some(plan) = self.sides.postgres.plan().await? else {
+            return Ok(self.of_postgres(wanted, false).await?.1);
+        };
+        let mut side = Side::Postgres;
+        for _ in 0..TRIES {
+            // The ownership is read before the items or together with them, so the items are at
+            // least as new as the version that it states.
+            let (own, items) = match side {
+                Side::Postgres => self.of_postgres(wanted, true).await?,
+                Side::Dynamo => (self.sides.dynamo.ownership(owner).await?, self.of_dynamo(wanted).await?),
+            };
+            let is_leader = own.is_open(side) || {
+                // Neither side may write, or the other side may; the other side's epoch decides.
+                let ownerships = match side {
+                    Side::Postgres => Ownerships { postgres: own, dynamo: self.sides.dynamo.ownership(owner).await? },
+                    Side::Dynamo => Ownerships { postgres: self.sides.postgres.ownership(owner).await?, dynamo: own },
+                };
+                ownerships.leader() == side
+            };
+            // A finished cutover has no ownership records in DynamoDB, and the epoch alone would make
+            // PostgreSQL the leader.
+            if is_leader && side == Side::Postgres && !own.is_open(side) && self.sides.is_finished().await? {
+                return self.of_dynamo(wanted).await;
+            }
+            if is_leader {
+                if plan.phase.is_compared() {
+                    // A failing or slow shadow read must not affect the answer.
+                    let compared = timeout(SHADOW_MAX, self.compare(wanted, side, own.version, &items)).await;
+                    self.count(compared.ok().and_then(Result::ok).unwrap_or(Compared::Late));
+                }
+                return Ok(items);
+            }
+            side = side.other();
+        }
+        Err(FailureKind::Cutover.because(format!("user {owner} is moved back and forth")))
+    }
+
+    /// Compares with the other side, and returns the result.
+    async fn compare(
+        &self,
+        wanted: Wanted<'_>,
+        side: Side,
+        version: u64,
+        items: &OwnerItems,
+    ) -> Result<Compared, Failure> {
+        let (before, others, after) = match side.other() {
+            Side::Postgres => {
+                let (ownership, items) = self.of_postgres(wanted, true).await?;
+                (ownership.version, items, ownership.version)
+            }
+            Side::Dynamo => {
+                let before = self.sides.dynamo.ownership(wanted.owner).await?.version;
+                let items = self.of_dynamo(wanted).await?;
+                (before, items, self.sides.dynamo.ownership(wanted.owner).await?.version)
+            }
+        };
+        // The leader may also have written between its own reads. PostgreSQL's rows are read
+        // together with their version, DynamoDB's are not.
+        let still = match side {
+            Side::Postgres => version,
+            Side::Dynamo => self.sides.dynamo.ownership(wanted.owner).await?.version,
+        };
+        let hashes = |items: &OwnerItems| -> BTreeMap<Key, u128> {
+            items.iter().map(|(key, item)| (key.clone(), item_hash(item))).collect()
+        };
+        Ok(if [before, after, still] != [version; 3] {
+            Compared::Late
+        } else if hashes(&others) == hashes(items) {
+            Compared::Equal
+        } else {
+            Compared::Differing
+        })
+    }
+
+    fn count(&self, compared: Compared) {
+        let add = |count: &AtomicU64| count.fetch_add(1, Ordering::Relaxed);
+        match compared {
+            Compared::Late => _ = add(&self.late),
+            Compared::Equal => _ = add(&self.compared),
+            Compared::Differing => _ = (add(&self.compared), add(&self.differing)),
+        }
+    }
+
+    /// The items that PostgreSQL's rows become, and the ownership record of the same snapshot.
+    async fn of_postgres(&self, wanted: Wanted<'_>, is_in_cutover: bool) -> Result<(Ownership, OwnerItems), Failure> {
+        let world = &self.sides.world;
+        let has_kind = |table: &&Arc<Table>| {
+            world.is_owners_table(table) || table.items.iter().any(|item| item.kind == wanted.kind)
+        };
+        let tables: Vec<_> = world.mapping.owned().filter(has_kind).cloned().collect();
+        let (ownership, rows) = self.sides.postgres.rows_of_tables(wanted.owner, &tables, is_in_cutover).await?;
+        let is_wanted = |row: &Row| row.table.items.iter().any(|item| item.kind == wanted.kind);
+        let owner = rows.iter().find(|row| world.is_owners(row)).cloned();
+        let rows: Vec<_> = rows.into_iter().filter(is_wanted).collect();
+        let partitions = world.partitions(wanted.owner);
+        let items = item_writes::winning_items(&rows, owner.as_ref(), world).into_values();
+        let items = items.filter(|item| item.kind == wanted.kind && partitions.contains(&item.key.partition));
+        Ok((ownership, items.map(|item| (item.key, item.attributes)).collect()))
+    }
+
+    async fn of_dynamo(&self, wanted: Wanted<'_>) -> Result<OwnerItems, Failure> {
+        let world = &self.sides.world;
+        let target = &world.mapping.target;
+        let items = self.sides.dynamo.items_of(&world.partitions(wanted.owner)).await?.into_iter();
+        let is_wanted = |item: &Attributes| {
+            item.get(&target.kind).and_then(|kind| kind.as_s().ok()).is_some_and(|kind| kind == wanted.kind)
+        };
+        Ok(items.filter(is_wanted).filter_map(|item| Some((Key::of(&item, target)?, item))).collect())
+    }
+}

@@ -1,0 +1,382 @@
+//! Both sides together: replication between them, and moving a user.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures::{StreamExt, stream};
+use jiff::Timestamp;
+
+use super::dynamo::{Dynamo, DynamoWrite, Fence};
+use super::item_writes::{self, ItemWrites};
+use super::outbox_entry::OutboxEntry;
+use super::ownership::{MoveStep, Ownerships, Side};
+use super::plan::Phase;
+use super::postgres::Postgres;
+use super::stuck::{StuckUsers, stuck};
+use crate::item::{Attributes, Item, Key, item_hash};
+use crate::mapping::World;
+use crate::row::Row;
+use crate::{Failure, FailureKind};
+
+/// The most steps of one call for a user; other movers may work on the same user.
+const STEPS_MAX: u32 = 1_000;
+
+/// How often replication of a user may stall because of another replicator.
+const STALLS_MAX: u32 = 50;
+
+/// The most rounds of replicating all pending changes.
+const ROUNDS_MAX: u32 = 1_000;
+
+/// Both databases, and the mapping of rows to items.
+#[derive(Debug, Clone)]
+pub struct Sides {
+    pub(super) postgres: Postgres,
+    pub(super) dynamo: Dynamo,
+    pub(super) world: Arc<World>,
+}
+
+/// An item that differs from PostgreSQL's rows.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// The user.
+    pub user: String,
+    /// `PK`
+    pub partition: String,
+    /// `SK`
+    pub sort: String,
+    /// `missing`: the item should exist; `unexpected`: it should not exist; `changed`: it has other
+    /// attributes.
+    pub what: &'static str,
+}
+
+impl Sides {
+    /// The two sides of a cutover.
+    pub fn new(postgres: Postgres, dynamo: Dynamo, mut world: World) -> Self {
+        dynamo.run().clone_into(&mut world.run);
+        Self { postgres, dynamo, world: Arc::new(world) }
+    }
+
+    /// Whether the plan says that the cutover is finished.
+    pub(super) async fn is_finished(&self) -> Result<bool, Failure> {
+        Ok(self.postgres.plan().await?.is_some_and(|plan| plan.phase == Phase::Finished))
+    }
+
+    /// Both ownership records of a user.
+    pub(super) async fn ownerships(&self, user: &str) -> Result<Ownerships, Failure> {
+        let (postgres, dynamo) = tokio::try_join!(self.postgres.ownership(user), self.dynamo.ownership(user))?;
+        Ok(Ownerships { postgres, dynamo })
+    }
+
+    /// Replicates a user's pending changes in both directions. Returns the number of replicated
+    /// changes.
+    ///
+    /// # Errors
+    /// If a side does not answer, or refuses a change. Replicated changes stay, and the rest stays
+    /// pending.
+    pub async fn replicate(&self, user: &str) -> Result<u64, Failure> {
+        Ok(self.replicate_to_dynamo(user).await? + self.replicate_to_postgres(user).await?)
+    }
+
+    async fn replicate_to_dynamo(&self, user: &str) -> Result<u64, Failure> {
+        let (mut replicated, mut stalls) = (0, 0);
+        while stalls < STALLS_MAX {
+            let entries = self.postgres.outbox_entries(user).await?;
+            if entries.is_empty() {
+                return Ok(replicated);
+            }
+            for entry in entries {
+                let applied = self.apply_to_dynamo(&entry).await.map_err(|failure| stuck(&entry, failure))?;
+                if !applied && self.dynamo.ownership(user).await?.version < entry.version {
+                    stalls += 1;
+                    stalled().await;
+                    break;
+                }
+                self.postgres.remove_outbox_entry(user, entry.version).await?;
+                replicated += 1;
+            }
+        }
+        Err(FailureKind::Cutover.because(format!("DynamoDB lacks a change of user {user} that is in no outbox")))
+    }
+
+    /// Applies a change of PostgreSQL to DynamoDB; false if it is not the next one.
+    async fn apply_to_dynamo(&self, entry: &OutboxEntry) -> Result<bool, Failure> {
+        let change = [entry.before.as_ref(), entry.after.as_ref()];
+        let mut writes = if item_writes::affects_all_items(change, &self.world) {
+            self.rewrite_all_items(&entry.user, change).await?
+        } else {
+            // The current rows may be newer than the change. Then a later change is pending, and
+            // applying it gives the same items.
+            let (user, rows) = tokio::try_join!(
+                self.postgres.user(&entry.user),
+                self.postgres.related_rows(&entry.user, &entry.table, change)
+            )?;
+            item_writes::of_row(change, user.as_ref(), &rows, &self.world)
+        };
+        loop {
+            match self.dynamo.write(&entry.user, Fence::Replicated(entry.version), &writes).await? {
+                DynamoWrite::Written => return Ok(true),
+                DynamoWrite::Stale => return Ok(false),
+                // As in the transformation, the other user keeps the marker, and this user is not
+                // found by it.
+                DynamoWrite::Taken(key) => {
+                    if writes.puts.remove(&key).is_none() && writes.deletes.remove(&key).is_none() {
+                        return Err(FailureKind::Cutover.because(format!(
+                            "{} was refused twice because it belongs to another user",
+                            key.partition
+                        )));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The writes that make a user's items in DynamoDB equal to all rows in PostgreSQL.
+    async fn rewrite_all_items(&self, user: &str, change: [Option<&Row>; 2]) -> Result<ItemWrites, Failure> {
+        let partitions = self.world.partitions(user);
+        let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
+        let puts = item_writes::items_of_owner(&rows, &self.world);
+        let changed = change.into_iter().flatten().chain(&rows);
+        let mut deletes: BTreeMap<_, _> = changed.flat_map(|row| self.world.keys(row)).collect();
+        for item in &items {
+            deletes.extend(self.key(item).map(|key| (key, true)));
+            deletes.extend(self.world.markers_of(item).into_iter().map(|key| (key, false)));
+        }
+        deletes.retain(|key, _| !puts.contains_key(key));
+        Ok(ItemWrites { puts, deletes })
+    }
+
+    async fn replicate_to_postgres(&self, user: &str) -> Result<u64, Failure> {
+        let (mut replicated, mut stalls) = (0, 0);
+        while stalls < STALLS_MAX {
+            let entries = self.dynamo.outbox_entries(&self.world.mapping, user).await?;
+            if entries.is_empty() {
+                return Ok(replicated);
+            }
+            for entry in entries {
+                let applied = self.postgres.apply_change(&entry).await.map_err(|failure| stuck(&entry, failure))?;
+                if !applied && self.postgres.ownership(user).await?.version < entry.version {
+                    stalls += 1;
+                    stalled().await;
+                    break;
+                }
+                self.dynamo.remove_outbox_entry(user, entry.version).await?;
+                replicated += 1;
+            }
+        }
+        Err(FailureKind::Cutover.because(format!("PostgreSQL lacks a change of user {user} that is in no outbox")))
+    }
+
+    /// Moves a user to a side, and continues a move that was interrupted at any step. Returns
+    /// whether anything had to be done.
+    ///
+    /// # Errors
+    /// If a side does not answer; the call may be repeated.
+    pub async fn move_user(&self, user: &str, goal: Side) -> Result<bool, Failure> {
+        for step in 0..STEPS_MAX {
+            // The ownership records are read again after each step, because another mover may have
+            // been faster.
+            match self.ownerships(user).await?.next_step(goal) {
+                MoveStep::Done => return Ok(step > 0),
+                MoveStep::Close { side, epoch } => self.advance_epoch(side, user, epoch, None).await?,
+                MoveStep::Replicate { to: Side::Dynamo } => _ = self.replicate_to_dynamo(user).await?,
+                MoveStep::Replicate { to: Side::Postgres } => _ = self.replicate_to_postgres(user).await?,
+                MoveStep::Open { side, epoch, version } => {
+                    self.advance_epoch(side, user, epoch - 1, Some(version)).await?
+                }
+            }
+        }
+        Err(FailureKind::Cutover
+            .because(format!("user {user} cannot be moved: another command moves the user back and forth")))
+    }
+
+    async fn advance_epoch(&self, side: Side, user: &str, from: u32, at: Option<u64>) -> Result<(), Failure> {
+        match side {
+            Side::Postgres => self.postgres.advance_epoch(user, from, at).await,
+            Side::Dynamo => self.dynamo.advance_epoch(user, from, at).await,
+        }
+        .map(|_| ())
+    }
+
+    /// Replicates all pending changes in both directions, several users at once. Returns the number
+    /// of replicated changes.
+    ///
+    /// # Errors
+    /// See [`Sides::replicate`].
+    pub(crate) async fn replicate_all(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+        Ok(self.replicate_all_to(Side::Postgres, parallel, stuck).await?
+            + self.replicate_all_to(Side::Dynamo, parallel, stuck).await?)
+    }
+
+    /// Replicates all changes that are pending in DynamoDB to PostgreSQL.
+    pub(crate) async fn replicate_all_to_postgres(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+        self.replicate_all_to(Side::Postgres, parallel, stuck).await
+    }
+
+    async fn replicate_all_to(&self, to: Side, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+        let mut replicated = 0;
+        for _ in 0..ROUNDS_MAX {
+            let users: BTreeSet<_> = match to {
+                Side::Postgres => self.dynamo.pending().await?.0,
+                Side::Dynamo => self.postgres.pending().await?.0.into_iter().collect(),
+            };
+            if users.is_empty() {
+                return Ok(replicated);
+            }
+            let delivered = stream::iter(users).map(|user| async move {
+                let delivered = match to {
+                    Side::Postgres => self.replicate_to_postgres(&user).await,
+                    Side::Dynamo => self.replicate_to_dynamo(&user).await,
+                };
+                stuck.set_aside(&user, delivered)
+            });
+            let (mut round, mut failure) = (0, None);
+            for delivered in delivered.buffer_unordered(parallel).collect::<Vec<_>>().await {
+                match delivered {
+                    Ok(replicated) => round += replicated,
+                    Err(error) => failure = Some(error),
+                }
+            }
+            // Only stuck users are left.
+            if round == 0 && failure.is_none() {
+                return Ok(replicated);
+            }
+            // A change may depend on another user's change, for example if one user gives up an
+            // address and another takes it. So a failure counts only if a whole round made no
+            // progress.
+            match failure {
+                Some(failure) if round == 0 => return Err(failure),
+                _ => replicated += round,
+            }
+        }
+        Ok(replicated)
+    }
+
+    /// Compares a user's items with the items that PostgreSQL's rows become. `None` if the two
+    /// sides have different versions, because of a concurrent write.
+    ///
+    /// # Errors
+    /// If a side does not answer.
+    pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
+        if !Dynamo::can_store(user) {
+            return Ok(Some(Vec::new()));
+        }
+        let before = self.ownerships(user).await?;
+        let partitions = self.world.partitions(user);
+        let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
+        let expected = item_writes::items_of_owner(&rows, &self.world);
+        let mut found: BTreeMap<_, _> = items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
+        let mut keys: BTreeSet<_> = found.keys().cloned().collect();
+        keys.extend(found.values().flat_map(|item| self.world.markers_of(item)));
+        keys.extend(expected.keys().cloned());
+        let mut differences = Vec::new();
+        for key in keys {
+            let is_own = partitions.contains(&key.partition);
+            let found = if is_own { found.remove(&key) } else { self.dynamo.get(&key).await? };
+            let what = match (expected.get(&key), found) {
+                (None, None) => continue,
+                (Some(item), Some(found)) if item_hash(&item.attributes) == item_hash(&found) => continue,
+                // The marker belongs to another user: both profiles have the address, and it leads
+                // to one of them.
+                (_, Some(found)) if !is_own && self.is_of_another(&found, user) => continue,
+                (Some(item), None) => {
+                    if self.may_be_missing(user, item).await? {
+                        continue;
+                    }
+                    "missing"
+                }
+                (None, Some(_)) => "unexpected",
+                (Some(_), Some(_)) => "changed",
+            };
+            differences.push(Difference { user: user.to_owned(), partition: key.partition, sort: key.sort, what });
+        }
+        let after = self.ownerships(user).await?;
+        let is_level = before == after && after.postgres.version == after.dynamo.version;
+        Ok(is_level.then_some(differences))
+    }
+
+    /// Whether an item may rightly be missing: it has expired, or it is a login of two users that
+    /// belongs to the other one.
+    async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
+        let ttl = self.world.mapping.target.ttl.as_ref().and_then(|name| item.attributes.get(name));
+        let ttl = ttl.and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
+        if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {
+            return Ok(true);
+        }
+        for marker in self.world.markers_of(&item.attributes) {
+            if self.dynamo.get(&marker).await?.is_some_and(|found| self.is_of_another(&found, user)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn key(&self, item: &Attributes) -> Option<Key> {
+        Key::of(item, &self.world.mapping.target)
+    }
+
+    fn is_of_another(&self, item: &Attributes, user: &str) -> bool {
+        item.get(&self.world.mapping.target.owner) != Some(&AttributeValue::S(user.to_owned()))
+    }
+
+    /// Whether a row has an item with that key.
+    pub(super) fn has(&self, row: Option<&Row>, key: &Key) -> bool {
+        row.is_some_and(|row| self.world.keys(row).iter().any(|(known, _)| known == key))
+    }
+
+    /// PostgreSQL's row with this id, and the other rows that become the same items; missing
+    /// changes are replicated to PostgreSQL first. `None` if PostgreSQL still has another version.
+    pub(super) async fn rows_at(
+        &self,
+        row: &Row,
+        user: &str,
+        version: u64,
+    ) -> Result<Option<(Option<Row>, Vec<Row>)>, Failure> {
+        if self.postgres.ownership(user).await?.version != version {
+            self.replicate_to_postgres(user).await?;
+            if self.postgres.ownership(user).await?.version != version {
+                return Ok(None);
+            }
+        }
+        let same = self.postgres.row_by_id(row).await?;
+        let mut others = self.postgres.related_rows(user, &row.table, [Some(row), same.as_ref()]).await?;
+        others.retain(|other| other.key() != row.key());
+        Ok(Some((same, others)))
+    }
+
+    /// The writes in DynamoDB for a change made there, and the outbox entry for PostgreSQL.
+    /// `before` is the row that PostgreSQL has, and `rows` are the related rows. `None` if the
+    /// change must be made in PostgreSQL, because it affects all items of the user or is too large
+    /// for the outbox.
+    pub(super) async fn own_change(
+        &self,
+        row: &Row,
+        user: &str,
+        (before, mut rows): (Option<Row>, Vec<Row>),
+        is_gone: bool,
+        version: u64,
+    ) -> Result<Option<(OutboxEntry, ItemWrites)>, Failure> {
+        // Only the columns that the application gives change.
+        let whole = || before.as_ref().map_or_else(|| row.clone(), |before| before.updated(row));
+        let after = (!is_gone).then(whole);
+        rows.extend(after.clone());
+        let entry = OutboxEntry { user: user.to_owned(), version, table: Arc::clone(&row.table), before, after };
+        let change = [entry.before.as_ref(), entry.after.as_ref()];
+        if item_writes::affects_all_items(change, &self.world) || !entry.fits() {
+            return Ok(None);
+        }
+        let of_user = match self.world.is_owners(row) {
+            true => entry.after.clone(),
+            false => self.postgres.user(user).await?,
+        };
+        let writes = item_writes::of_row(change, of_user.as_ref(), &rows, &self.world);
+        Ok(Some((entry, writes)))
+    }
+}
+
+/// Waits a moment: another process replicates the same user's changes, and this process has
+/// outdated data.
+async fn stalled() {
+    tokio::time::sleep(Duration::from_millis(20).mul_f64(fastrand::f64())).await;
+}

@@ -1,0 +1,191 @@
+//! How the application writes during a cutover.
+
+use std::time::Duration;
+
+use super::dynamo::{DynamoWrite, Fence};
+use super::ownership::Side;
+use super::postgres::PostgresWrite;
+use super::sides::Sides;
+use crate::mapping::Candidate;
+use crate::row::Row;
+use crate::{Failure, FailureKind};
+
+/// How often a write looks for the side that owns the user. A move takes milliseconds; these
+/// attempts last about fifteen seconds.
+const TRIES: u32 = 100;
+
+/// The longest wait between attempts.
+const WAIT_MAX: Duration = Duration::from_millis(200);
+
+/// Why a row was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The user is between two sides, because a move was interrupted. The same write succeeds after
+    /// `cutover` has continued.
+    #[error("user {0} is being moved from one side to the other")]
+    Moving(String),
+    /// Another user has the address, or the login at the provider.
+    #[error("{0} belongs to another user")]
+    Taken(String),
+    /// The row belongs to no user, or cannot be migrated; or the cutover is finished.
+    #[error("the row cannot be written: {0}")]
+    Refused(String),
+    /// A side did not answer, or refused. Whether the row was written is unknown; writing it again
+    /// is safe.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// Writes rows to the side that owns the user, and replicates them to the other side.
+///
+/// It needs no lock and keeps no state. A writer that is killed leaves a whole change or none, and
+/// other processes replicate its pending changes.
+#[derive(Debug, Clone)]
+pub struct Writer {
+    sides: Sides,
+}
+
+impl Writer {
+    /// A writer to both sides.
+    pub fn new(sides: Sides) -> Self {
+        Self { sides }
+    }
+
+    /// Inserts a row, or updates the columns of an existing one that `row` has. Other columns stay
+    /// as they are.
+    ///
+    /// # Errors
+    /// [`WriteError`]; after each of them the same write may be repeated.
+    pub async fn put(&self, row: &Row) -> Result<Side, WriteError> {
+        self.write(row, false).await
+    }
+
+    /// Deletes a row; a missing row counts as deleted. Of `row`, only the members that identify it
+    /// must be right: its id, its user, and members that never change.
+    ///
+    /// # Errors
+    /// [`WriteError`]
+    pub async fn delete(&self, row: &Row) -> Result<Side, WriteError> {
+        self.write(row, true).await
+    }
+
+    async fn write(&self, row: &Row, is_gone: bool) -> Result<Side, WriteError> {
+        let Some(user) = row.owner.as_deref() else {
+            return Err(WriteError::Refused(format!("a row of {} that belongs to no user", row.table.name)));
+        };
+        // A new user starts in PostgreSQL, which also reports at once if it does not own the user.
+        let mut side = Side::Postgres;
+        let mut wait = Duration::from_millis(1);
+        for _ in 0..TRIES {
+            let is_written = match side {
+                Side::Postgres => self.write_postgres(user, row, is_gone).await?,
+                Side::Dynamo => self.write_dynamo(user, row, is_gone).await?,
+            };
+            if is_written {
+                // The change is safe from here on. If it cannot be replicated now, the next writer
+                // or the tool does it.
+                let _ = self.replicate_if_dual(user).await;
+                return Ok(side);
+            }
+            if side == Side::Dynamo {
+                if self.sides.is_finished().await? {
+                    return Err(WriteError::Refused(
+                        "the cutover is finished, and only the new application writes".to_owned(),
+                    ));
+                }
+                tokio::time::sleep(wait.mul_f64(0.5 + fastrand::f64())).await;
+                wait = (wait * 2).min(WAIT_MAX);
+            }
+            side = side.other();
+        }
+        Err(WriteError::Moving(user.to_owned()))
+    }
+
+    async fn replicate_if_dual(&self, user: &str) -> Result<(), Failure> {
+        match self.sides.postgres.plan().await? {
+            Some(plan) if plan.phase.is_replicated() => self.sides.replicate(user).await.map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    async fn write_postgres(&self, user: &str, row: &Row, is_gone: bool) -> Result<bool, WriteError> {
+        let postgres = &self.sides.postgres;
+        let taken = if is_gone { postgres.delete(row, user).await } else { postgres.put(row).await };
+        match taken? {
+            PostgresWrite::Written => Ok(true),
+            PostgresWrite::NotOwner => Ok(false),
+            // If the user has moved, the violating row may be the user's own: it was deleted in
+            // DynamoDB, and PostgreSQL does not know that yet.
+            PostgresWrite::UniqueViolation
+                if postgres.ownership(user).await.is_ok_and(|ownership| !ownership.is_open(Side::Postgres)) =>
+            {
+                Ok(false)
+            }
+            PostgresWrite::UniqueViolation => {
+                Err(WriteError::Taken(format!("a value that must be unique in {}", row.table.name)))
+            }
+        }
+    }
+
+    /// Refuses a row that DynamoDB would not have.
+    async fn check_migrated(&self, row: &Row, before: &Option<Row>, user: &str) -> Result<(), WriteError> {
+        let world = &self.sides.world;
+        let row = before.as_ref().map_or_else(|| row.clone(), |before| before.updated(row));
+        let owner = self.sides.postgres.user(user).await?.map(|owner| world.owner(&owner));
+        match world.items(Candidate { row: &row, owner: owner.as_ref() }) {
+            Err(reject)
+                if !world.is_expected(&row.table.name, reject.reason.as_str())
+                    && !world.is_about_owner(&row.table, &reject.reason) =>
+            {
+                Err(WriteError::Refused(format!("{}: {}", reject.reason, reject.detail)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn write_dynamo(&self, user: &str, row: &Row, is_gone: bool) -> Result<bool, WriteError> {
+        let ownership = self.sides.dynamo.ownership(user).await?;
+        if !ownership.is_open(Side::Dynamo) {
+            return Ok(false);
+        }
+        let Some(rows) = self.sides.rows_at(row, user, ownership.version).await? else { return Ok(false) };
+        // The row is already deleted, by an earlier attempt of this delete or by another request. A
+        // change of nothing is not replicated.
+        if is_gone && rows.0.is_none() {
+            return Ok(true);
+        }
+        if !is_gone && !self.sides.world.is_owners(row) {
+            self.check_migrated(row, &rows.0, user).await?;
+        }
+        let change = self.sides.own_change(row, user, rows, is_gone, ownership.version + 1).await?;
+        let Some((entry, mut writes)) = change else {
+            // The change affects all items of the user, so PostgreSQL must make it; or the row is
+            // too large for the outbox.
+            self.sides.move_user(user, Side::Postgres).await?;
+            return Ok(false);
+        };
+        // Each iteration removes one item from the writes.
+        loop {
+            match self.sides.dynamo.write(user, Fence::Own(ownership, &entry), &writes).await? {
+                DynamoWrite::Written => return Ok(true),
+                DynamoWrite::Stale => return Ok(false),
+                // An item that never belonged to this user stays, for example an address that two
+                // users had before the cutover.
+                DynamoWrite::Taken(key) if writes.deletes.remove(&key).is_some() => {}
+                DynamoWrite::Taken(key) if self.sides.has(entry.before.as_ref(), &key) => {
+                    drop(writes.puts.remove(&key))
+                }
+                DynamoWrite::Taken(key) => return Err(WriteError::Taken(key.partition)),
+            }
+        }
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Failed(failure) => failure,
+            error => FailureKind::Cutover.because(error),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! `export`: copies the source's tables in one snapshot.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::Arc;
+
+use clap::Args;
+use futures::TryStreamExt;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio_postgres::{Client, IsolationLevel, Transaction};
+
+use crate::arguments::MappingFile;
+use crate::command::Product;
+use crate::cutover::run_state::{check_database, check_not_dual, started};
+use crate::mapping::{Mapping, Table};
+use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument, RunIdentity};
+use crate::source::{FoundColumns, Schema, Server, connect, database_identity, source_failure};
+use crate::terminal::progress_bar;
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
+
+/// The name of the manifest in the run's folder. An export is complete once its manifest exists.
+pub const MANIFEST: &str = "manifest.json";
+
+/// The run, and the source.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    folder: RunFolderArgument,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    mapping: MappingFile,
+    /// A column that the mapping does not know and that is not exported: `user.nickname`. May be
+    /// given several times.
+    #[arg(long = "ignore-column", value_name = "TABLE.COLUMN")]
+    ignored: Vec<String>,
+    /// Exports again into a run that already has an export; the later phases must run again, too.
+    #[arg(long)]
+    again: bool,
+    /// Checks the schema and counts the rows; writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The manifest of an export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    /// The run's id.
+    pub run: String,
+    /// The server's time at the start of the transaction: all rows are as they were then.
+    pub taken_at: Timestamp,
+    /// The visible transactions, from `txid_current_snapshot()`.
+    pub snapshot: String,
+    /// The position of the write-ahead log.
+    pub lsn: String,
+    /// `version()`
+    pub server_version: String,
+    /// The schema of the tables.
+    pub schema: String,
+    /// The columns that were found.
+    pub columns: FoundColumns,
+    /// Columns that were not exported, on request.
+    pub ignored_columns: BTreeSet<String>,
+    /// Tables of the schema that the mapping does not know.
+    pub tables_left_behind: Vec<String>,
+    /// The number of rows and the hash of each file.
+    pub tables: BTreeMap<String, FileDigest>,
+    /// SHA-256 of the mapping.
+    pub mapping: String,
+}
+
+/// The export file of a table.
+pub fn file(table: &str) -> String {
+    format!("export/{table}.jsonl")
+}
+
+/// The source, and what is left behind.
+struct Source<'s> {
+    server: &'s Server,
+    mapping: Arc<Mapping>,
+    ignored: BTreeSet<String>,
+}
+
+/// The command.
+pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
+    let Arguments { folder, server, mapping, ignored, again, dry_run } = arguments;
+    let source = Source { server: &server, mapping: mapping.read(product)?, ignored: BTreeSet::from_iter(ignored) };
+    if dry_run {
+        return source.dry_run_report(started(&Run::open_unlocked(&folder))?).await;
+    }
+    let run = Run::open(&folder)?;
+    check_not_dual(&run)?;
+    let manifest = match run.read::<Manifest>(MANIFEST)? {
+        Some(_) if !again && run.has_report("export") => {
+            return Err(FailureKind::RunExists.because("the run already has an export; --again exports again"));
+        }
+        // The export was complete, and the process was killed before the report.
+        Some(manifest) if !again && manifest.mapping == source.mapping.digest => manifest,
+        _ => source.export(&run).await?,
+    };
+    let rows = manifest.tables.iter().map(|(table, written)| (table.clone(), written.lines)).collect();
+    let report = report(&manifest, &rows, false);
+    run.write_report("export", &report)?;
+    Ok(report)
+}
+
+impl Source<'_> {
+    async fn dry_run_report(&self, cutover: Option<String>) -> Result<Report, Failure> {
+        let mut client = connect(self.server).await?;
+        let (transaction, mut manifest, schema) = self.snapshot(&mut client).await?;
+        check_contains_capture(&transaction, cutover).await?;
+        manifest.ignored_columns.clone_from(&self.ignored);
+        let mut counts = BTreeMap::new();
+        for table in &self.mapping.tables {
+            counts.insert(table.name.clone(), count(&transaction, &schema, table).await?);
+        }
+        Ok(report(&manifest, &counts, true))
+    }
+
+    async fn export(&self, run: &Run) -> Result<Manifest, Failure> {
+        let mut client = connect(self.server).await?;
+        // From here on the run has no export until a new one is complete.
+        run.remove(MANIFEST)?;
+        run.remove_report("export")?;
+        run.fresh_folder("export")?;
+        let identity = identity_of(run, &client).await?;
+        let (transaction, mut manifest, schema) = self.snapshot(&mut client).await?;
+        check_contains_capture(&transaction, started(run)?).await?;
+        manifest.run = identity.run;
+        manifest.ignored_columns.clone_from(&self.ignored);
+        for table in &self.mapping.tables {
+            let rows = count(&transaction, &schema, table).await?;
+            let bar = progress_bar(rows, "rows");
+            let mut lines = LineWriter::create(run.path(&file(&table.name)))?;
+            let no_parameters: [&str; 0] = [];
+            let select = schema.select_all(table, &self.ignored_of(table));
+            let mut stream = pin!(transaction.query_raw(&select, no_parameters).await.map_err(source_failure)?);
+            while let Some(row) = stream.try_next().await.map_err(source_failure)? {
+                lines.write(row.try_get(0).map_err(source_failure)?)?;
+                bar.inc(1);
+            }
+            bar.finish_and_clear();
+            let written = lines.finish()?;
+            if written.lines != rows {
+                let (name, lines) = (&table.name, written.lines);
+                return Err(
+                    FailureKind::SourceUnreadable.because(format!("{name} has {rows} rows, but {lines} were read"))
+                );
+            }
+            manifest.tables.insert(table.name.clone(), written);
+        }
+        transaction.commit().await.map_err(source_failure)?;
+        run.write(MANIFEST, &manifest)?;
+        Ok(manifest)
+    }
+
+    /// The columns of a table that the command line leaves behind.
+    fn ignored_of(&self, table: &Table) -> Vec<String> {
+        let of_table = self.ignored.iter().filter_map(|name| name.strip_prefix(&format!("{}.", table.name)));
+        of_table.map(str::to_owned).collect()
+    }
+
+    /// Starts the transaction in which everything is read.
+    async fn snapshot<'c>(&self, client: &'c mut Client) -> Result<(Transaction<'c>, Manifest, Schema), Failure> {
+        let name = &self.server.schema;
+        let found = Schema::read(client, name, &self.mapping).await?;
+        found.check(&self.ignored)?;
+        let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+        let transaction = transaction.start().await.map_err(source_failure)?;
+        let names: Vec<_> = self.mapping.tables.iter().map(|table| found.table(&table.name)).collect();
+        // The lock is taken before the first query takes the snapshot. Otherwise a statement that
+        // rewrites a table, such as TRUNCATE or ALTER TABLE, could leave it empty in the snapshot.
+        // Without row security, a policy that hides rows causes an error instead of missing rows.
+        let begin = format!("LOCK TABLE {} IN ACCESS SHARE MODE; SET LOCAL row_security TO off", names.join(", "));
+        transaction.batch_execute(&begin).await.map_err(source_failure)?;
+        let schema = Schema::read(&transaction, name, &self.mapping).await?;
+        schema.check(&self.ignored)?;
+        let facts = transaction
+            .query_one(
+                "SELECT to_json(now())::text, txid_current_snapshot()::text, version(),
+                    (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END)::text",
+                &[],
+            )
+            .await
+            .map_err(source_failure)?;
+        let taken_at: String = facts.get(0);
+        let taken_at = taken_at.trim_matches('"').parse();
+        let manifest = Manifest {
+            run: String::new(),
+            taken_at: taken_at.map_err(|error| FailureKind::SourceUnreadable.because(error))?,
+            snapshot: facts.get(1),
+            lsn: facts.get(3),
+            server_version: facts.get(2),
+            schema: name.clone(),
+            columns: schema.columns.clone(),
+            ignored_columns: BTreeSet::new(),
+            tables_left_behind: schema.left_behind.clone(),
+            tables: BTreeMap::new(),
+            mapping: self.mapping.digest.clone(),
+        };
+        Ok((transaction, manifest, schema))
+    }
+}
+
+/// The run's id. An export without a cutover begins its run here.
+async fn identity_of(run: &Run, client: &Client) -> Result<RunIdentity, Failure> {
+    let database = database_identity(client).await?;
+    match run.identity()? {
+        Some(identity) => check_database(&identity, database.as_deref()).map(|()| identity),
+        None => run.begin(database),
+    }
+}
+
+/// Refuses a snapshot that lacks the capture of this run. A change from before the triggers is in no
+/// outbox, so it must be in the snapshot; a standby may not have it yet.
+async fn check_contains_capture(transaction: &Transaction<'_>, cutover: Option<String>) -> Result<(), Failure> {
+    let Some(cutover) = cutover else { return Ok(()) };
+    let exists = "SELECT to_regclass('tidemark_migration.plan') IS NOT NULL";
+    let found: Option<String> = match transaction.query_one(exists, &[]).await.map_err(source_failure)?.get(0) {
+        false => None,
+        true => {
+            let row = transaction.query_opt("SELECT run FROM tidemark_migration.plan", &[]).await;
+            row.map_err(source_failure)?.map(|row| row.get(0))
+        }
+    };
+    if found.as_deref() == Some(&cutover) {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| "no cutover".to_owned(), |found| format!("the cutover {found}"));
+    Err(FailureKind::SourceBehind.because(format!(
+        "the snapshot contains {found}, and this run has started the cutover {cutover}. Export from the primary, or \
+         wait until the standby has caught up"
+    )))
+}
+
+async fn count(transaction: &Transaction<'_>, schema: &Schema, table: &Table) -> Result<u64, Failure> {
+    let query = format!("SELECT count(*) FROM {}", schema.table(&table.name));
+    let rows: i64 = transaction.query_one(&query, &[]).await.map_err(source_failure)?.get(0);
+    u64::try_from(rows).map_err(|error| FailureKind::SourceUnreadable.because(error))
+}
+
+fn report(manifest: &Manifest, rows: &BTreeMap<String, u64>, dry_run: bool) -> Report {
+    let total: u64 = rows.values().sum();
+    let mut text = format!("{total} rows of {}", manifest.taken_at);
+    for (table, rows) in rows {
+        text.push_str(&format!("\n  {table}: {rows}"));
+    }
+    for (what, names) in [
+        ("columns not exported", Vec::from_iter(manifest.ignored_columns.iter().cloned())),
+        ("tables not exported", manifest.tables_left_behind.clone()),
+    ] {
+        if !names.is_empty() {
+            text.push_str(&format!("\n{what}: {}", names.join(", ")));
+        }
+    }
+    let json = json!({
+        "phase": "export",
+        "dryRun": dry_run,
+        "rows": rows,
+        "takenAt": manifest.taken_at,
+        "snapshot": manifest.snapshot,
+        "lsn": manifest.lsn,
+        "serverVersion": manifest.server_version,
+        "ignoredColumns": manifest.ignored_columns,
+        "tablesLeftBehind": manifest.tables_left_behind,
+    });
+    Report { outcome: PhaseOutcome::Done, json, text }
+}

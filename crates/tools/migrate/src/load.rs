@@ -1,0 +1,273 @@
+//! `load`: writes the items into the table, and never overwrites a newer item.
+
+mod rate_limiter;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use futures::future::try_join_all;
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::{StoreError, Table};
+
+use crate::cutover::finished_runs;
+use crate::cutover::run_state::check_not_dual;
+use crate::item::read_line;
+use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
+use crate::terminal::progress_bar;
+use crate::transform::Items;
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use rate_limiter::{RateLimiter, write_units};
+use writer::{PutOutcome, Writer};
+
+/// The name of the file with the progress of a load.
+pub const PROGRESS: &str = "load.json";
+
+/// How often the progress is written. After a kill, the items since then are written again, which
+/// changes nothing.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// The number of keys that the report names, of items that are newer in the table.
+const NAMED_MAX: usize = 100;
+
+/// The run, and the table.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    folder: RunFolderArgument,
+    #[command(flatten)]
+    table: TargetTable,
+    /// Loads into a table that already has items, of an earlier load or of a live application.
+    /// Newer items in the table stay.
+    #[arg(long)]
+    into_existing: bool,
+    /// The most write units a second, without those of the indexes. A new on-demand table takes
+    /// 4,000.
+    #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+    /// The number of requests at once, each with up to 25 items.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: u8,
+    /// Prints the estimated cost; writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The progress of a load.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress {
+    /// The target table.
+    table: String,
+    /// The items' files.
+    files: BTreeMap<String, FileDigest>,
+    /// The number of loaded lines of each file, from its beginning.
+    loaded: BTreeMap<String, u64>,
+    /// Items that were new.
+    new: u64,
+    /// Items that were in the table already, equal or older.
+    known: u64,
+    /// Items that were newer in the table: written by the application, or loaded from a later
+    /// export.
+    kept: u64,
+    /// The first keys of these newer items.
+    kept_keys: Vec<String>,
+}
+
+/// The command.
+pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
+    let Arguments { folder, table, into_existing, rate, parallel, dry_run } = arguments;
+    let run = Run::open(&folder)?;
+    check_not_dual(&run)?;
+    let items = Items::of(&run)?;
+    let target = table.open().await;
+    let begun: Option<Progress> = run.read(PROGRESS)?;
+    let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
+    let is_empty = is_empty(&target).await?;
+    let finished = finished_runs(&target, &items.target).await?;
+    if dry_run {
+        return dry_run_report(&run, &items, begun.as_ref(), is_empty, rate);
+    }
+    if !is_empty && begun.is_none() && !into_existing {
+        return Err(FailureKind::TableNotEmpty.because(format!(
+            "the table {} has items; --into-existing loads beside them and keeps newer ones",
+            table.table
+        )));
+    }
+    let progress = begun.unwrap_or_else(|| Progress {
+        table: table.table.clone(),
+        files: items.files.clone(),
+        ..Progress::default()
+    });
+    // Written before the first item, so that the table may have items when an interrupted load is
+    // run again.
+    run.write(PROGRESS, &progress)?;
+    let start = Instant::now();
+    let before = progress.loaded.values().sum::<u64>();
+    let bar = progress_bar(items.count(), "items");
+    bar.set_position(before);
+    let writer = Writer::new(target, items.target.clone(), finished);
+    let loader = Loader { run: &run, writer, limiter: RateLimiter::new(rate), bar, progress: Mutex::new(progress) };
+    let outcome = loader.load(&items, parallel).await;
+    loader.bar.finish_and_clear();
+    // Also after a failure, so that the finished work is not repeated.
+    let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    run.write(PROGRESS, &progress)?;
+    outcome?;
+    let report = report(&progress, progress.loaded.values().sum::<u64>() - before, start.elapsed());
+    run.write_report("load", &report)?;
+    Ok(report)
+}
+
+async fn is_empty(table: &Table) -> Result<bool, Failure> {
+    let answer = table.scan().limit(1).consistent_read(true).send().await;
+    let answer = answer.map_err(StoreError::from)?;
+    Ok(answer.items().is_empty() && answer.last_evaluated_key().is_none())
+}
+
+fn dry_run_report(
+    run: &Run,
+    items: &Items,
+    begun: Option<&Progress>,
+    is_empty: bool,
+    rate: u32,
+) -> Result<Report, Failure> {
+    let loaded = begun.map_or(0, |begun| begun.loaded.values().sum());
+    let (mut units, mut largest) = (0, 0);
+    for (name, written) in &items.files {
+        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
+        while let Some(line) = lines.next_line()? {
+            units += write_units(line.len());
+            largest = largest.max(line.len());
+        }
+    }
+    let count = items.count();
+    let seconds = units / u64::from(rate);
+    let is_there = if is_empty { "empty" } else { "not empty" };
+    let text = format!(
+        "{count} items, {loaded} of them loaded; at most {units} write units, and as many again for the index of types; {seconds} s at this rate; the table is {is_there}"
+    );
+    let json = json!({
+        "phase": "load",
+        "dryRun": true,
+        "items": count,
+        "loaded": loaded,
+        "writeUnits": units,
+        "seconds": seconds,
+        "tableIsEmpty": is_empty,
+    });
+    Ok(Report { outcome: PhaseOutcome::Done, json, text })
+}
+
+struct Loader<'l> {
+    run: &'l Run,
+    writer: Writer,
+    limiter: RateLimiter,
+    bar: ProgressBar,
+    progress: Mutex<Progress>,
+}
+
+/// Consecutive lines of a file.
+struct Chunk {
+    file: String,
+    lines: u64,
+    items: Vec<writer::Item>,
+}
+
+impl Loader<'_> {
+    /// Each worker takes one file at a time, so that the loaded lines of a file are always its
+    /// beginning.
+    async fn load(&self, items: &Items, parallel: u8) -> Result<(), Failure> {
+        let files: Vec<_> = items.files.iter().collect();
+        let next = Mutex::new(files.into_iter());
+        let written = Mutex::new(Instant::now());
+        let workers = (0..parallel).map(async |_| {
+            loop {
+                let file = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+                let Some((name, of_file)) = file else { return Ok(()) };
+                self.load_file(name, of_file, &written).await?;
+            }
+        });
+        try_join_all(workers).await.map(drop)
+    }
+
+    async fn load_file(&self, name: &str, of_file: &FileDigest, written: &Mutex<Instant>) -> Result<(), Failure> {
+        let skip = self.lock().loaded.get(name).copied().unwrap_or(0);
+        let mut lines = LineReader::open(self.run.path(&Items::file(name)), of_file)?;
+        let mut read = 0;
+        let mut chunk = Chunk { file: name.to_owned(), lines: 0, items: Vec::new() };
+        while let Some(line) = lines.next_line()? {
+            read += 1;
+            if read <= skip {
+                continue;
+            }
+            let attributes =
+                read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
+            chunk.lines += 1;
+            chunk.items.push(writer::Item { attributes, units: write_units(line.len()) });
+            if chunk.items.len() == writer::ITEMS_MAX {
+                self.put(&mut chunk, written).await?;
+            }
+        }
+        self.put(&mut chunk, written).await
+    }
+
+    async fn put(&self, chunk: &mut Chunk, written: &Mutex<Instant>) -> Result<(), Failure> {
+        let items = std::mem::take(&mut chunk.items);
+        self.limiter.take(items.iter().map(|item| item.units).sum()).await;
+        let puts = self.writer.put(&items).await?;
+        let lines = std::mem::take(&mut chunk.lines);
+        self.bar.inc(lines);
+        let mut progress = self.lock();
+        for (item, put) in items.iter().zip(puts) {
+            match put {
+                PutOutcome::New => progress.new += 1,
+                PutOutcome::Known => progress.known += 1,
+                PutOutcome::Kept => {
+                    progress.kept += 1;
+                    if progress.kept_keys.len() < NAMED_MAX {
+                        progress.kept_keys.push(self.writer.name(item));
+                    }
+                }
+            }
+        }
+        *progress.loaded.entry(chunk.file.clone()).or_default() += lines;
+        let mut written = written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if written.elapsed() >= CHECKPOINT {
+            *written = Instant::now();
+            self.run.write(PROGRESS, &*progress)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn report(progress: &Progress, now: u64, took: Duration) -> Report {
+    let Progress { table, new, known, kept, kept_keys, .. } = progress;
+    let mut text = format!(
+        "{} items are in {table}: {new} new, {known} known, and {kept} newer ones were kept",
+        new + known + kept
+    );
+    if !kept_keys.is_empty() {
+        text.push_str(&format!("\n  {}", kept_keys.join("\n  ")));
+    }
+    let json = json!({
+        "phase": "load",
+        "dryRun": false,
+        "table": table,
+        "new": new,
+        "known": known,
+        "kept": kept,
+        "keptKeys": kept_keys,
+        "itemsNow": now,
+        "seconds": took.as_secs_f64(),
+    });
+    Report { outcome: PhaseOutcome::Done, json, text }
+}

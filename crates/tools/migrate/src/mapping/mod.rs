@@ -1,0 +1,148 @@
+//! A mapping: which rows become which items. It is read from a file, and checked as a whole before
+//! anything else happens.
+
+mod code;
+mod compile;
+mod conversions;
+mod evaluate;
+mod file;
+mod items;
+mod names;
+pub(crate) mod related;
+mod syntax;
+mod table;
+#[cfg(test)]
+mod tests;
+pub mod value;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use self::code::Template;
+pub use self::evaluate::{Extension, Parameters, Signature, World, Writing};
+pub use self::file::ParameterKind;
+pub use self::items::{Candidate, OnConflict, OwnerRow, RowItems};
+pub use self::table::{Column, ColumnType, Join, Owner, Table, TableOwner};
+use crate::row::Row;
+use crate::{Failure, FailureKind};
+
+/// A checked mapping.
+#[derive(Debug, Clone)]
+pub struct Mapping {
+    /// The table in DynamoDB.
+    pub target: Target,
+    /// What the command line has to give.
+    pub parameters: BTreeMap<String, Parameter>,
+    /// The kinds of owners.
+    pub owners: Vec<Owner>,
+    /// The tables; those of owners come first.
+    pub tables: Vec<Arc<Table>>,
+    /// Items that lead to other items.
+    pub markers: Vec<Marker>,
+    /// SHA-256 of the file.
+    pub digest: String,
+}
+
+/// The attributes of all items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    /// The partition key's attribute.
+    pub partition: String,
+    /// The sort key's attribute, if the table has one.
+    pub sort: Option<String>,
+    /// The attribute with the item's type.
+    pub kind: String,
+    /// The attribute with the item's owner.
+    pub owner: String,
+    /// The attribute with the time of the application's last change.
+    pub updated_at: Option<String>,
+    /// The attribute with the time when DynamoDB may delete the item, in epoch seconds.
+    pub ttl: Option<String>,
+}
+
+/// A parameter of the mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// What it is.
+    pub kind: ParameterKind,
+    /// Says what to give.
+    pub about: String,
+    /// Whether it may be left out.
+    pub is_optional: bool,
+    /// Its value if it is not given.
+    pub default: Option<String>,
+}
+
+/// An item that leads to another one.
+#[derive(Debug, Clone)]
+pub struct Marker {
+    /// The marker's type.
+    pub marker: String,
+    /// The type of the item to which it leads.
+    pub of: String,
+    pub(crate) key: [Template; 2],
+    pub(crate) leads_to: [Template; 2],
+    /// Whether several items may ask for one marker.
+    pub is_contested: bool,
+}
+
+/// The errors of a mapping, each with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappingErrors(pub Vec<MappingError>);
+
+/// An error of a mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappingError {
+    /// Counts from 1.
+    pub line: usize,
+    /// Counts characters from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl fmt::Display for MappingErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, MappingError { line, column, why }) in self.0.iter().enumerate() {
+            write!(f, "{}line {line}, column {column}: {why}", if n == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for MappingErrors {}
+
+impl Mapping {
+    /// Reads and checks a mapping. `conversions` are those of the extension.
+    ///
+    /// # Errors
+    /// All errors of the file.
+    pub fn read(text: &str, conversions: &[Signature]) -> Result<Self, MappingErrors> {
+        compile::compile(text, conversions)
+    }
+
+    /// The table of that name in PostgreSQL.
+    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// A row of a table, from the JSON of its columns: by PostgreSQL's names, with texts, numbers and
+    /// `null`. A write leaves the columns as they are that the JSON does not have.
+    ///
+    /// # Errors
+    /// `option` if there is no such table, or the text is not a JSON object.
+    pub fn row(&self, table: &str, json: &str) -> Result<Row, Failure> {
+        let known = self.table(table);
+        let known = known.ok_or_else(|| FailureKind::Options.because(format!("the mapping has no table {table:?}")));
+        Row::read(known?, json).map_err(|error| FailureKind::Options.because(format!("a row of {table}: {error}")))
+    }
+
+    /// The tables whose changes are captured: those whose rows have an owner.
+    pub fn owned(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.iter().filter(|table| table.owner.is_some())
+    }
+}

@@ -1,0 +1,180 @@
+//! `rollback`: returns to PostgreSQL alone, from any state of a run.
+//!
+//! It has three steps, each of which may be killed and run again. PostgreSQL becomes the owner of
+//! every user, and receives the changes that it lacks. The cutover is removed from PostgreSQL. The
+//! migration's items are removed from the table, unless another writer has changed them since.
+
+mod remove;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::Args;
+use futures::future::try_join_all;
+use serde_json::json;
+
+use crate::arguments::MappingArguments;
+use crate::command::Product;
+use crate::cutover::run_state::{self, Stage};
+use crate::cutover::stuck::StuckUsers;
+use crate::cutover::{Phase, Plan, Postgres, Side, Sides, finished_runs};
+use crate::load::PROGRESS;
+use crate::run::{Run, RunFolderArgument};
+use crate::source::{Server, connect, database_identity};
+use crate::terminal::{ask, progress_bar};
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use remove::{Counts, Removal, RemovalPass};
+
+/// The run, and both databases.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    folder: RunFolderArgument,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    table: TargetTable,
+    #[command(flatten)]
+    mapping: MappingArguments,
+    /// Confirms the rollback: the run's id, which the error names. At a terminal the command asks
+    /// for it.
+    #[arg(long, value_name = "RUN")]
+    confirm: Option<String>,
+    /// Keeps the items in the table, although they will be outdated.
+    #[arg(long)]
+    keep_items: bool,
+    /// The number of users that are moved at once.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: u16,
+    /// The number of table segments that are read at once.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    segments: u8,
+    /// Prints the steps without taking them; changes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The command.
+pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
+    let run = Run::open(&arguments.folder)?;
+    let identity = run.identity()?.ok_or_else(|| {
+        FailureKind::RunIncomplete.because("the folder has no run: give the folder of the run that is to be undone")
+    })?;
+    let client = connect(&arguments.server).await?;
+    run_state::check_database(&identity, database_identity(&client).await?.as_deref())?;
+    let mapping = arguments.mapping.read(product)?;
+    let postgres = Postgres::open(client, &arguments.server.schema, &mapping).await?;
+    let plan = postgres.plan().await?;
+    run_state::check_rollback_allowed(&run, plan.as_ref())?;
+    if plan.as_ref().is_some_and(|plan| plan.phase == Phase::Finished) {
+        return Err(
+            FailureKind::Cutover.because("the cutover is finished, and PostgreSQL has received no changes since")
+        );
+    }
+    let table = arguments.table.open().await;
+    // The database and the folder may be older copies, so the table decides.
+    if finished_runs(&table, &mapping.target).await?.contains(&identity.run) {
+        let why = format!("the cutover {} is finished, and its items belong to the application", identity.run);
+        return Err(FailureKind::Cutover.because(why));
+    }
+    confirm(&arguments, &identity.run)?;
+    let (mut users, mut replicated) = (0, 0);
+    if let Some(plan) = &plan {
+        let sides =
+            crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, plan).await?;
+        if arguments.dry_run {
+            users = sides.state(|_| Side::Postgres).await?.to_move;
+        } else {
+            (users, replicated) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
+        }
+    }
+    if !arguments.dry_run && !arguments.keep_items {
+        // Before the first item goes, so that a load after this rollback does not skip it.
+        run.remove(PROGRESS)?;
+        run.remove_report("load")?;
+        run.remove_report("check")?;
+    }
+    let counts = Counts::default();
+    let bar = progress_bar(0, "items");
+    let segments = i32::from(arguments.segments);
+    let removal = Removal {
+        table: &table,
+        target: &mapping.target,
+        run: &identity.run,
+        keep_items: arguments.keep_items,
+        dry_run: arguments.dry_run,
+        counts: &counts,
+    };
+    // Removes the cutover's own items first. Then a writer that was suspended for a long time
+    // cannot replicate an old change any more.
+    for what in [RemovalPass::Cutover, RemovalPass::Items] {
+        bar.set_position(0);
+        let cleared = (0..segments).map(|segment| {
+            let bar = &bar;
+            removal.clear((segment, segments), what, move |items| bar.inc(items))
+        });
+        try_join_all(cleared).await?;
+    }
+    bar.finish_and_clear();
+    let report = report(&arguments, plan.is_some(), users, replicated, &counts);
+    if !arguments.dry_run {
+        run.write_report("rollback", &report)?;
+    }
+    Ok(report)
+}
+
+/// Refuses a rollback that the operator did not confirm with the run's id.
+fn confirm(arguments: &Arguments, run: &str) -> Result<(), Failure> {
+    if arguments.dry_run {
+        return Ok(());
+    }
+    let table = &arguments.table.table;
+    let what = format!("The rollback of the run {run} removes its items from the table {table}.");
+    let typed = arguments.confirm.clone().or_else(|| ask(&format!("{what} Type the run's id to go on:")));
+    match typed {
+        Some(typed) if typed == run => Ok(()),
+        _ => Err(FailureKind::Options.because(format!("{what} Confirm it with --confirm {run}"))),
+    }
+}
+
+/// Moves all users back, and removes the cutover from PostgreSQL.
+async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
+    sides.begin_rollback().await?;
+    let stuck = StuckUsers::default();
+    let users = sides.move_users(|_| Side::Postgres, parallel, &stuck).await?;
+    // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
+    // that it lacks do not matter.
+    let replicated = sides.replicate_all_to_postgres(parallel, &stuck).await?;
+    // DynamoDB has the only copy of a change that PostgreSQL refuses.
+    stuck.check()?;
+    run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
+    sides.end_rollback().await?;
+    Ok((users, replicated))
+}
+
+fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, replicated: u64, counts: &Counts) -> Report {
+    let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    let (removed, changed, own, cutover_items) =
+        (of(&counts.removed), of(&counts.changed), of(&counts.own), of(&counts.cutover_items));
+    let named = counts.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let (is, kept) = match (arguments.dry_run, arguments.keep_items) {
+        (true, _) => ("would be", false),
+        (false, keep) => ("are", keep),
+    };
+    let json = json!({
+        "phase": "rollback", "dryRun": arguments.dry_run, "wasInCutover": was_in_cutover, "usersMoved": users, "changesReplicated": replicated,
+        "itemsRemoved": if kept { 0 } else { removed }, "itemsKept": if kept { removed } else { 0 },
+        "cutoverItems": cutover_items, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
+    });
+    let mut text = format!(
+        "{users} users {is} back in PostgreSQL, which received {replicated} changes. {removed} items of the migration {is} {}.",
+        if kept { "kept" } else { "removed" }
+    );
+    if changed > 0 {
+        text.push_str(&format!(
+            " {changed} items that were changed since are kept, the first of them {}.",
+            named.join(", ")
+        ));
+    }
+    let outcome = if changed > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    Report { outcome, json, text }
+}

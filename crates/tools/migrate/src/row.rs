@@ -1,0 +1,181 @@
+//! Rows as PostgreSQL gives them in JSON (`to_jsonb`): the lines of an export, and the rows that a
+//! trigger records. Numbers and JSON columns keep their text, so nothing is rounded.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::item::hash;
+use crate::mapping::Table;
+
+/// The member of a row's JSON with the id of its owner, if only another table knows it.
+pub(crate) const OWNER: &str = "$owner";
+
+/// The value of a column.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cell {
+    /// NULL
+    Null,
+    /// `boolean`
+    Bool(bool),
+    /// A number with all of its digits.
+    Number(String),
+    /// Everything else that PostgreSQL writes as a JSON string: texts, times, uuids, bytes as
+    /// `\x...`.
+    Text(String),
+    /// The JSON of an array, an object, or a row.
+    Json(String),
+}
+
+impl Cell {
+    /// The cell as a plain text, as it stands in keys: `None` for NULL.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Self::Null => None,
+            Self::Bool(truth) => Some(truth.to_string()),
+            Self::Number(text) | Self::Text(text) | Self::Json(text) => Some(text.clone()),
+        }
+    }
+
+    fn of_json(raw: &str) -> Result<Self, serde_json::Error> {
+        Ok(match raw.as_bytes().first() {
+            Some(b'n') => Self::Null,
+            Some(b't') => Self::Bool(true),
+            Some(b'f') => Self::Bool(false),
+            Some(b'"') => Self::Text(serde_json::from_str(raw)?),
+            Some(b'{' | b'[') => Self::Json(raw.to_owned()),
+            _ => Self::Number(raw.to_owned()),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Cell {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Self::of_json(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_none(),
+            Self::Bool(truth) => serializer.serialize_bool(*truth),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Number(json) | Self::Json(json) => {
+                let raw = serde_json::from_str::<&RawValue>(json).map_err(serde::ser::Error::custom)?;
+                raw.serialize(serializer)
+            }
+        }
+    }
+}
+
+/// The columns of a row, by their names in PostgreSQL.
+pub type Columns = BTreeMap<String, Cell>;
+
+/// A row of a table.
+#[derive(Clone)]
+pub struct Row {
+    /// The row's table.
+    pub table: Arc<Table>,
+    /// Its columns, and the rows that are joined with it.
+    pub columns: Columns,
+    /// The id of its owner, after the prefix of the kind of owner.
+    pub owner: Option<String>,
+}
+
+impl fmt::Debug for Row {
+    /// Without the values, which may be personal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.table.name, self.id())
+    }
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        self.table.name == other.table.name && self.columns == other.columns
+    }
+}
+
+impl Row {
+    /// Reads a row's JSON.
+    ///
+    /// # Errors
+    /// If the text is not a JSON object.
+    pub fn read(table: &Arc<Table>, json: &str) -> Result<Self, serde_json::Error> {
+        Ok(Self::new(table, serde_json::from_str(json)?))
+    }
+
+    /// A row of these columns.
+    pub fn new(table: &Arc<Table>, mut columns: Columns) -> Self {
+        let found = columns.remove(OWNER);
+        let owner = table.owner.as_ref().and_then(|owner| {
+            let id = match owner.through {
+                None => table.cell(&columns, &owner.column),
+                Some(_) => found.as_ref(),
+            };
+            Some(format!("{}{}", owner.prefix, id?.text()?))
+        });
+        Self { table: Arc::clone(table), columns, owner }
+    }
+
+    /// The values of the key's columns, as texts.
+    pub fn key(&self) -> Vec<String> {
+        let cell = |name: &String| self.table.cell(&self.columns, name).and_then(Cell::text);
+        self.table.key.iter().map(|name| cell(name).unwrap_or_default()).collect()
+    }
+
+    /// The key in one text, for reports.
+    pub fn id(&self) -> String {
+        self.key().join("/")
+    }
+
+    /// The hash of the table's name and the key.
+    pub(crate) fn hash(&self) -> u128 {
+        let key = self.key();
+        let parts = key.iter().flat_map(|part| [part.as_bytes(), b"\0"]);
+        let parts: Vec<_> = [self.table.name.as_bytes(), b"\0"].into_iter().chain(parts).collect();
+        hash(&parts)
+    }
+
+    /// The row as JSON, without the rows that are joined with it.
+    pub(crate) fn json(&self) -> Result<String, serde_json::Error> {
+        let is_joined = |name: &String| self.table.joins.iter().any(|join| join.name == *name);
+        let columns: BTreeMap<_, _> = self.columns.iter().filter(|(name, _)| !is_joined(name)).collect();
+        serde_json::to_string(&columns)
+    }
+
+    /// The row as one of this owner, whose own columns may not say so.
+    pub(crate) fn of_owner(mut self, owner: &str) -> Self {
+        self.owner = Some(owner.to_owned());
+        self
+    }
+
+    /// The row with the columns of another one in place of its own.
+    pub(crate) fn updated(&self, with: &Self) -> Self {
+        let mut columns = self.columns.clone();
+        columns.extend(with.columns.clone());
+        Self { table: Arc::clone(&self.table), columns, owner: with.owner.clone().or_else(|| self.owner.clone()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_row_is_written_as_it_was_read() {
+        let json = r#"{"a":null,"b":true,"c":12345678901234567890.123456789012345678,"d":"tab\t\"x\" 🌊","e":{"n":1.50},"f":[1,2],"g":-1e+300}"#;
+        let row: Columns = serde_json::from_str(json).unwrap();
+        assert_eq!(row["c"], Cell::Number("12345678901234567890.123456789012345678".to_owned()));
+        assert_eq!(row["e"], Cell::Json(r#"{"n":1.50}"#.to_owned()));
+        assert_eq!(serde_json::to_string(&row).unwrap(), json);
+        assert!(serde_json::from_str::<Columns>("[1]").is_err());
+    }
+}

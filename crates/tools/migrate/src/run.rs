@@ -1,0 +1,390 @@
+//! A run's folder: the files that each phase leaves for the next. Each file is either complete or
+//! absent.
+//!
+//! | file | by | what |
+//! |---|---|---|
+//! | `run.json` | export, or cutover | the run's id, and its database |
+//! | `manifest.json` | export | the snapshot, the schema, and the rows and hash of each file of `export/` |
+//! | `export/<table>.jsonl` | export | one row per line, from `row_to_json` |
+//! | `items.json` | transform | its options, its export, and the items and hash of each file of `items/` |
+//! | `items/<nn>.jsonl` | transform | one item per line, in DynamoDB's JSON, sorted by key |
+//! | `rejects.jsonl` | transform | each row, or item of a row, that is not migrated, and why |
+//! | `load.json` | load | how far each file of `items/` is loaded |
+//! | `set-aside.jsonl` | repair | changes that one side refused |
+//! | `report-<phase>.json` | all | the phase's report |
+//!
+//! The folder holds personal data and tokens, so only its owner may access it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{Failure, FailureKind, Report};
+
+/// The folder of a run.
+#[derive(Debug, Clone, Args)]
+pub struct RunFolderArgument {
+    /// The folder of the run. It will hold personal data, so choose a place that is allowed for
+    /// that.
+    #[arg(long, value_name = "FOLDER")]
+    pub run: PathBuf,
+}
+
+/// A run's folder. If it was opened with a lock, no other process works in it.
+#[derive(Debug)]
+pub struct Run {
+    folder: PathBuf,
+    /// Held until the process ends.
+    lock: Option<File>,
+}
+
+/// The name of the file with the run's id.
+const IDENTITY: &str = "run.json";
+
+/// The id of a run, and its source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunIdentity {
+    /// Every item that the run writes carries it.
+    pub run: String,
+    /// See [`crate::source::database_identity`].
+    pub database: Option<String>,
+}
+
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
+    let path = path.display().to_string();
+    move |error| FailureKind::RunFolder.because(format!("{path}: {error}"))
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child process that is just being started still has the
+        // file open until it executes its program.
+        drop(self.lock.as_ref().map(File::unlock));
+    }
+}
+
+impl Run {
+    /// Opens a run, or creates one.
+    ///
+    /// # Errors
+    /// `run-folder`, and `run-busy` if another process has the lock.
+    pub fn open(folder: &RunFolderArgument) -> Result<Self, Failure> {
+        let folder = folder.run.clone();
+        create_folder(&folder)?;
+        let path = folder.join("lock");
+        let lock = options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed(&path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { folder, lock: Some(lock) }),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                Err(FailureKind::RunBusy.because(format!("another process works in {}", folder.display())))
+            }
+            Err(std::fs::TryLockError::Error(error)) => Err(failed(&path)(error)),
+        }
+    }
+
+    /// Opens a run for reading, without the lock.
+    pub fn open_unlocked(folder: &RunFolderArgument) -> Self {
+        Self { folder: folder.run.clone(), lock: None }
+    }
+
+    /// The run's id; `None` if the folder has no run.
+    ///
+    /// # Errors
+    /// `run-folder` and `run-changed`.
+    pub fn identity(&self) -> Result<Option<RunIdentity>, Failure> {
+        self.read(IDENTITY)
+    }
+
+    /// Begins a run on this database, with a new id.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn begin(&self, database: Option<String>) -> Result<RunIdentity, Failure> {
+        let identity = RunIdentity { run: format!("{:016x}", fastrand::u64(..)), database };
+        self.write(IDENTITY, &identity)?;
+        Ok(identity)
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Removes a subfolder, if it exists.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn remove_folder(&self, name: &str) -> Result<(), Failure> {
+        let path = self.path(name);
+        match std::fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Creates an empty subfolder.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn fresh_folder(&self, name: &str) -> Result<PathBuf, Failure> {
+        self.remove_folder(name)?;
+        let path = self.path(name);
+        create_folder(&path)?;
+        Ok(path)
+    }
+
+    /// A file of JSON; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// `run-folder` if it cannot be read, `run-changed` if its content is not valid.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
+        let path = self.path(name);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(&path)(error)),
+        };
+        let value = serde_json::from_slice(&text);
+        value.map(Some).map_err(|error| FailureKind::RunChanged.because(format!("{}: {error}", path.display())))
+    }
+
+    /// Writes a file of JSON. The file gets its name only when it is complete and on disk.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
+        let mut lines = LineWriter::create(self.path(&format!("{name}.new")))?;
+        lines.write(&serde_json::to_string_pretty(value).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+        lines.finish()?;
+        self.rename(&format!("{name}.new"), name)
+    }
+
+    /// Appends a line of JSON to a file; the line is on disk when this returns.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn append<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
+        let path = self.path(name);
+        let line = serde_json::to_string(value).map_err(|error| FailureKind::RunFolder.because(error))? + "\n";
+        let mut file = options().append(true).create(true).open(&path).map_err(failed(&path))?;
+        file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed(&path))
+    }
+
+    /// Renames a file or folder.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
+        let (from, to) = (self.path(from), self.path(to));
+        std::fs::rename(&from, &to).map_err(failed(&from))?;
+        // The new name must be on disk, too.
+        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(failed(&self.folder))
+    }
+
+    /// Removes a file, if it exists.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn remove(&self, name: &str) -> Result<(), Failure> {
+        let path = self.path(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores the report of a phase.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn write_report(&self, phase: &str, report: &Report) -> Result<(), Failure> {
+        self.write(&report_file(phase), &report.json)
+    }
+
+    /// Whether a phase has stored its report.
+    pub fn has_report(&self, phase: &str) -> bool {
+        self.path(&report_file(phase)).exists()
+    }
+
+    /// Removes the report of a phase that starts again.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn remove_report(&self, phase: &str) -> Result<(), Failure> {
+        self.remove(&report_file(phase))
+    }
+}
+
+pub(crate) fn report_file(phase: &str) -> String {
+    format!("report-{phase}.json")
+}
+
+#[cfg(unix)]
+fn options() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+#[cfg(not(unix))]
+fn options() -> OpenOptions {
+    OpenOptions::new()
+}
+
+fn create_folder(path: &Path) -> Result<(), Failure> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(failed(path))
+}
+
+/// The digest of a finished file of lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct FileDigest {
+    /// The number of lines.
+    pub lines: u64,
+    /// SHA-256 of the whole file, in lower-case hexadecimal.
+    pub sha256: String,
+}
+
+/// Writes a file line by line, and computes its hash.
+#[derive(Debug)]
+pub struct LineWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
+    hash: Sha256,
+    lines: u64,
+}
+
+impl LineWriter {
+    /// Creates a file, or overwrites an existing one.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn create(path: PathBuf) -> Result<Self, Failure> {
+        let file = options().write(true).create(true).truncate(true).open(&path).map_err(failed(&path))?;
+        Ok(Self { path, file: BufWriter::with_capacity(1 << 16, file), hash: Sha256::new(), lines: 0 })
+    }
+
+    /// Appends a line.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn write(&mut self, line: &str) -> Result<(), Failure> {
+        for part in [line.as_bytes(), b"\n"] {
+            self.hash.update(part);
+            self.file.write_all(part).map_err(failed(&self.path))?;
+        }
+        self.lines += 1;
+        Ok(())
+    }
+
+    /// Makes sure that all data is on disk.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn finish(mut self) -> Result<FileDigest, Failure> {
+        self.file.flush().and_then(|()| self.file.get_ref().sync_all()).map_err(failed(&self.path))?;
+        Ok(FileDigest { lines: self.lines, sha256: hex(&self.hash.finalize()) })
+    }
+}
+
+/// Reads the lines of a finished file; at the end the file must match its digest.
+#[derive(Debug)]
+pub struct LineReader {
+    path: PathBuf,
+    file: std::io::BufReader<File>,
+    hash: Sha256,
+    lines: u64,
+    written: FileDigest,
+    buffer: Vec<u8>,
+}
+
+impl LineReader {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn open(path: PathBuf, written: &FileDigest) -> Result<Self, Failure> {
+        let file = File::open(&path).map_err(failed(&path))?;
+        let file = std::io::BufReader::with_capacity(1 << 16, file);
+        Ok(Self { path, file, hash: Sha256::new(), lines: 0, written: written.clone(), buffer: Vec::new() })
+    }
+
+    /// The next line, without the line end.
+    ///
+    /// # Errors
+    /// `run-folder`; `run-changed` if the file ends and does not match its digest.
+    pub fn next_line(&mut self) -> Result<Option<&str>, Failure> {
+        use std::io::BufRead;
+        self.buffer.clear();
+        let changed = |path: &Path| {
+            FailureKind::RunChanged.because(format!("{} was changed since it was written", path.display()))
+        };
+        if self.file.read_until(b'\n', &mut self.buffer).map_err(failed(&self.path))? == 0 {
+            let read = FileDigest { lines: self.lines, sha256: hex(&self.hash.finalize_reset()) };
+            return if read == self.written { Ok(None) } else { Err(changed(&self.path)) };
+        }
+        self.hash.update(&self.buffer);
+        self.lines += 1;
+        let line = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        std::str::from_utf8(line).map(Some).map_err(|_| changed(&self.path))
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_open_to_one_process_and_to_its_owner_only() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = RunFolderArgument { run: temp.path().join("run") };
+        let run = Run::open(&folder).unwrap();
+        assert_eq!(Run::open(&folder).unwrap_err().kind, FailureKind::RunBusy);
+        run.write("manifest.json", &7).unwrap();
+        #[cfg(unix)]
+        for (path, mode) in [(folder.run.clone(), 0o700), (run.path("manifest.json"), 0o600)] {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
+        }
+        drop(run);
+        assert_eq!(Run::open(&folder).unwrap().read::<u8>("manifest.json").unwrap(), Some(7));
+    }
+
+    #[test]
+    fn a_changed_file_is_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("lines");
+        let mut lines = LineWriter::create(path.clone()).unwrap();
+        lines.write("one").unwrap();
+        lines.write("two").unwrap();
+        let written = lines.finish().unwrap();
+        let read = |written: &FileDigest| {
+            let mut lines = LineReader::open(path.clone(), written)?;
+            let mut all = Vec::new();
+            while let Some(line) = lines.next_line()? {
+                all.push(line.to_owned());
+            }
+            Ok::<_, Failure>(all)
+        };
+        assert_eq!(read(&written).unwrap(), ["one", "two"]);
+        std::fs::write(&path, "one\ntwo!\n").unwrap();
+        assert_eq!(read(&written).unwrap_err().kind, FailureKind::RunChanged);
+        std::fs::write(&path, "one\n").unwrap();
+        assert_eq!(read(&written).unwrap_err().kind, FailureKind::RunChanged);
+    }
+}

@@ -1,0 +1,9 @@
+//! The PostgreSQL side: its connection, its schema, and the rows of its tables.
+
+mod connect;
+mod schema;
+mod select;
+
+pub use connect::{Server, connect, database_identity, source_failure};
+pub use schema::{FoundColumns, Schema};
+pub(crate) use select::quoted;

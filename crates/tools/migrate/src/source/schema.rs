@@ -1,0 +1,158 @@
+//! The tables and columns that PostgreSQL has, compared with those of the mapping: the data of
+//! unknown columns would be lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tokio_postgres::GenericClient;
+
+use super::connect::unreadable;
+use crate::mapping::{Column, ColumnType, Mapping, Table};
+use crate::{Failure, FailureKind};
+
+/// The columns of each table: names and types, in the spelling of `format_type` without length.
+pub type FoundColumns = BTreeMap<String, BTreeMap<String, String>>;
+
+/// A schema of PostgreSQL that has the tables of a mapping.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    /// Its name, without quotes.
+    pub name: String,
+    /// The mapping.
+    pub mapping: Arc<Mapping>,
+    /// The columns of the mapping's tables.
+    pub columns: FoundColumns,
+    /// Other tables of the schema, which are not migrated.
+    pub left_behind: Vec<String>,
+}
+
+impl Column {
+    /// The column's name in PostgreSQL, if one of its names is found.
+    pub(crate) fn found<'c>(&'c self, columns: &BTreeMap<String, String>) -> Option<&'c str> {
+        self.names.iter().find(|name| columns.contains_key(*name)).map(String::as_str)
+    }
+}
+
+impl ColumnType {
+    /// Whether a type of PostgreSQL belongs to the group. `is_plain` is false for composite types
+    /// and arrays.
+    fn takes(self, kind: &str) -> bool {
+        let is_text = matches!(kind, "text" | "character varying" | "character" | "uuid" | "name" | "citext" | "xml");
+        let is_integer = matches!(kind, "bigint" | "integer" | "smallint");
+        let is_number = is_integer || matches!(kind, "numeric" | "real" | "double precision" | "money");
+        let is_time = matches!(kind, "timestamp without time zone" | "timestamp with time zone");
+        let is_json = matches!(kind, "json" | "jsonb");
+        let is_known = is_text || is_number || is_time || is_json || matches!(kind, "boolean" | "date" | "bytea");
+        match self {
+            // Enumerations, domains and other types of the application are written as texts.
+            Self::Text => is_text || !(is_known || kind.ends_with("[]")),
+            Self::Integer => is_integer,
+            Self::Number => is_number,
+            Self::Boolean => kind == "boolean",
+            Self::Time => is_time,
+            Self::Date => kind == "date",
+            Self::Json => is_json || is_text,
+            Self::Bytes => kind == "bytea",
+            Self::Array => kind.ends_with("[]"),
+            Self::Key => is_text || is_integer || !(is_known || kind.ends_with("[]")),
+            Self::Any => true,
+        }
+    }
+}
+
+impl Schema {
+    /// Reads the columns of a schema's tables, without comparing them.
+    ///
+    /// # Errors
+    /// `source-unreadable`, `source-gone`
+    pub async fn read<C: GenericClient + Sync>(
+        client: &C,
+        name: &str,
+        mapping: &Arc<Mapping>,
+    ) -> Result<Self, Failure> {
+        let rows = client
+            .query(
+                "SELECT c.relname, a.attname, format_type(a.atttypid, NULL)
+                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                 WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition",
+                &[&name],
+            )
+            .await
+            .map_err(unreadable)?;
+        let mut columns = FoundColumns::new();
+        for row in rows {
+            columns.entry(row.get(0)).or_default().insert(row.get(1), row.get(2));
+        }
+        let is_known = |table: &String| mapping.table(table).is_some();
+        let left_behind = columns.keys().filter(|table| !is_known(table)).cloned().collect();
+        columns.retain(|table, _| is_known(table));
+        Ok(Self { name: name.to_owned(), mapping: Arc::clone(mapping), columns, left_behind })
+    }
+
+    /// Refuses missing columns, other types, and unknown columns that neither the mapping nor
+    /// `ignored` (`table.column`) leaves behind.
+    ///
+    /// # Errors
+    /// `option` if a column of `ignored` does not exist or is migrated; `schema-missing-table`,
+    /// `schema-missing-column`, `schema-extra-column`, `schema-column-type`; each names all its
+    /// tables or columns.
+    pub fn check(&self, ignored: &BTreeSet<String>) -> Result<(), Failure> {
+        self.check_ignored(ignored)?;
+        let (mut missing_tables, mut missing, mut extra, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for table in &self.mapping.tables {
+            let name = &table.name;
+            let Some(found) = self.columns.get(name) else {
+                missing_tables.push(format!("{}.{name}", self.name));
+                continue;
+            };
+            for (column, spec) in &table.columns {
+                match spec.found(found) {
+                    None if spec.is_optional => {}
+                    None => missing.push(format!("{name}.{}", spec.names.join(" or "))),
+                    Some(physical) if !spec.kind.takes(&found[physical]) => {
+                        let kind = &found[physical];
+                        wrong.push(format!(
+                            "{name}.{physical} has the type {kind}, and the mapping has {:?} for {column}",
+                            spec.kind
+                        ));
+                    }
+                    Some(_) => {}
+                }
+            }
+            let is_known = |column: &String| {
+                is_migrated(table, column)
+                    || table.ignored.contains(column)
+                    || ignored.contains(&format!("{name}.{column}"))
+            };
+            extra.extend(found.keys().filter(|column| !is_known(column)).map(|column| format!("{name}.{column}")));
+        }
+        let refuse = |kind: FailureKind, what: &str, names: Vec<String>| match &*names {
+            [] => Ok(()),
+            names => Err(kind.because(format!("{what}{}", names.join(", ")))),
+        };
+        refuse(FailureKind::MissingTable, "there is no ", missing_tables)?;
+        refuse(FailureKind::MissingColumn, "there is no ", missing)?;
+        refuse(FailureKind::ColumnType, "", wrong)?;
+        refuse(FailureKind::ExtraColumn, "unknown columns, which --ignore-column leaves out: ", extra)
+    }
+
+    /// Refuses a mistyped name, which would otherwise seem to work.
+    fn check_ignored(&self, ignored: &BTreeSet<String>) -> Result<(), Failure> {
+        let cannot_be_ignored = |name: &&String| {
+            let (table, column) = name.split_once('.').unwrap_or((name, ""));
+            let exists = self.columns.get(table).is_some_and(|columns| columns.contains_key(column));
+            !exists || self.mapping.table(table).is_some_and(|table| is_migrated(table, column))
+        };
+        match ignored.iter().find(cannot_be_ignored) {
+            None => Ok(()),
+            Some(name) => Err(FailureKind::Options.because(format!(
+                "--ignore-column {name}: there is no such column, or it is one that the mapping migrates"
+            ))),
+        }
+    }
+}
+
+fn is_migrated(table: &Table, column: &str) -> bool {
+    table.columns.values().any(|known| known.names.iter().any(|name| name == column))
+}

@@ -1,0 +1,100 @@
+//! The SQL that reads rows as JSON, with the rows that are joined with them and with their owner.
+
+use super::Schema;
+use crate::mapping::{Join, Table};
+use crate::row::OWNER;
+
+/// A name as an identifier.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text as a literal.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+impl Schema {
+    /// A table's name with its schema.
+    pub(crate) fn table(&self, table: &str) -> String {
+        format!("{}.{}", quoted(&self.name), quoted(table))
+    }
+
+    /// The name in PostgreSQL of a column of the mapping; `None` if there is no such column.
+    pub(crate) fn column<'s>(&'s self, table: &'s Table, column: &str) -> Option<&'s str> {
+        table.columns.get(column)?.found(self.columns.get(&table.name)?)
+    }
+
+    /// The names in PostgreSQL of the columns that identify a row.
+    pub(crate) fn key_columns(&self, table: &Table) -> Vec<String> {
+        table.key.iter().map(|column| self.column(table, column).unwrap_or(column).to_owned()).collect()
+    }
+
+    /// The expression for a row's owner, without the prefix; `None` if its rows belong to nobody.
+    pub(crate) fn owner(&self, table: &Table, row: &str) -> Option<String> {
+        let owner = table.owner.as_ref()?;
+        let column = quoted(self.column(table, &owner.column)?);
+        let Some(parent) = owner.through.as_ref().and_then(|parent| self.mapping.table(parent)) else {
+            return Some(format!("{row}.{column}::text"));
+        };
+        let alias = format!("{row}_parent");
+        let (of_parent, key) = (self.owner(parent, &alias)?, self.key_columns(parent));
+        let from = self.table(&parent.name);
+        Some(format!(
+            "(SELECT {of_parent} FROM {from} AS {alias} WHERE {alias}.{} = {row}.{column})",
+            quoted(key.first()?)
+        ))
+    }
+
+    /// The expression for a row as JSON. `ignored` are columns that are left behind, beside those
+    /// of the mapping.
+    pub(crate) fn json(&self, table: &Table, row: &str, ignored: &[String]) -> String {
+        let mut json = format!("to_jsonb({row})");
+        let ignored: Vec<_> = table.ignored.iter().chain(ignored).map(|name| literal(name)).collect();
+        if !ignored.is_empty() {
+            json = format!("({json} - ARRAY[{}])", ignored.join(", "));
+        }
+        let mut more: Vec<_> =
+            table.joins.iter().filter_map(|join| Some((join.name.clone(), self.join(table, row, join)?))).collect();
+        if table.owner.as_ref().is_some_and(|owner| owner.through.is_some()) {
+            more.extend(self.owner(table, row).map(|owner| (OWNER.to_owned(), owner)));
+        }
+        if !more.is_empty() {
+            let members: Vec<_> = more.into_iter().map(|(name, sql)| format!("{}, {sql}", literal(&name))).collect();
+            json = format!("({json} || jsonb_build_object({}))", members.join(", "));
+        }
+        json
+    }
+
+    /// The expression for the rows that are joined with a row.
+    fn join(&self, table: &Table, row: &str, join: &Join) -> Option<String> {
+        let other = self.mapping.table(&join.table)?;
+        let on = join.on.iter().map(|(theirs, own)| {
+            let (theirs, own) = (self.column(other, theirs)?, self.column(table, own)?);
+            Some(format!("joined.{} = {row}.{}", quoted(theirs), quoted(own)))
+        });
+        let on = on.collect::<Option<Vec<_>>>()?.join(" AND ");
+        let order = join.order.iter().chain(&other.key).filter_map(|column| self.column(other, column));
+        let order = order.map(|column| format!("joined.{}", quoted(column))).collect::<Vec<_>>().join(", ");
+        let from = self.table(&join.table);
+        Some(if join.is_one {
+            format!("(SELECT to_jsonb(joined) FROM {from} AS joined WHERE {on} ORDER BY {order} LIMIT 1)")
+        } else {
+            format!(
+                "(SELECT coalesce(jsonb_agg(to_jsonb(joined) ORDER BY {order}), '[]') FROM {from} AS joined WHERE {on})"
+            )
+        })
+    }
+
+    /// A query for all rows of a table as JSON, in an order that no locale changes.
+    pub(crate) fn select_all(&self, table: &Table, ignored: &[String]) -> String {
+        let order = self.key_columns(table);
+        let order = order.iter().map(|column| format!("this.{}::text COLLATE \"C\"", quoted(column)));
+        format!(
+            "SELECT {}::text FROM {} AS this ORDER BY {}",
+            self.json(table, "this", ignored),
+            self.table(&table.name),
+            order.collect::<Vec<_>>().join(", ")
+        )
+    }
+}

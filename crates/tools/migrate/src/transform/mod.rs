@@ -1,0 +1,175 @@
+//! `transform`: turns rows into items. The result is deterministic and does not depend on the order
+//! of the rows. Memory holds the rows of some owners at a time, so it does not grow with the tables.
+
+mod claims;
+mod output;
+mod partition;
+mod spread;
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::arguments::{MappingArguments, RecordedParameters};
+use crate::command::Product;
+use crate::cutover::run_state::check_not_dual;
+use crate::export::{MANIFEST, Manifest};
+use crate::mapping::{Target, World};
+use crate::run::{FileDigest, Run, RunFolderArgument};
+use crate::terminal::progress_bar;
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use claims::Claims;
+use output::Output;
+use spread::Spread;
+
+/// The name of the items' manifest. The items are complete once it exists.
+pub const ITEMS: &str = "items.json";
+
+/// The name of the file of rejected rows.
+pub const REJECTS: &str = "rejects.jsonl";
+
+/// The folder of intermediate files, which goes when the items are complete.
+const SCRATCH: &str = "transform";
+
+/// The run, and the options of the transformation.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    folder: RunFolderArgument,
+    #[command(flatten)]
+    mapping: MappingArguments,
+    /// Transforms again in a run that already has items; items that were loaded are not removed.
+    #[arg(long)]
+    again: bool,
+    /// Prints the number of rows that would be rejected; keeps nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The manifest of the items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Items {
+    /// The export's files.
+    pub export: BTreeMap<String, FileDigest>,
+    /// When the export's rows were read.
+    pub as_of: Timestamp,
+    /// The attributes of all items.
+    pub target: Target,
+    /// The mapping and its parameters.
+    pub parameters: RecordedParameters,
+    /// The number of items and the hash of each file.
+    pub files: BTreeMap<String, FileDigest>,
+    /// The number of items by type.
+    pub types: BTreeMap<String, u64>,
+    /// The number of lines and the hash of the file of rejected rows.
+    pub rejects: Option<FileDigest>,
+    /// The number of rejected rows and omitted items by table and reason.
+    pub reasons: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Whether one of the reasons is not expected.
+    pub needs_review: bool,
+}
+
+impl Items {
+    /// The number of all items.
+    pub fn count(&self) -> u64 {
+        self.types.values().sum()
+    }
+
+    /// The items of a run.
+    ///
+    /// # Errors
+    /// `run-incomplete` if the run has no items.
+    pub fn of(run: &Run) -> Result<Self, Failure> {
+        let items = run.read(ITEMS)?;
+        items.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no items: run `transform` first"))
+    }
+
+    /// The name of an items' file in the run's folder.
+    pub fn file(name: &str) -> String {
+        format!("items/{name}.jsonl")
+    }
+}
+
+/// The command.
+pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
+    let Arguments { folder, mapping, again, dry_run } = arguments;
+    let run = Run::open(&folder)?;
+    check_not_dual(&run)?;
+    let manifest: Option<Manifest> = run.read(MANIFEST)?;
+    let manifest =
+        manifest.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no export: run `export` first"))?;
+    let world = mapping.world(product, &manifest.run, manifest.taken_at)?;
+    if manifest.mapping != world.mapping.digest {
+        return Err(FailureKind::Options.because("the rows were exported with another mapping: run `export --again`"));
+    }
+    let made: Option<Items> = run.read(ITEMS)?;
+    let items = match made.filter(|made| !dry_run && !again && made.export == manifest.tables) {
+        Some(_) if run.has_report("transform") => {
+            return Err(FailureKind::RunExists.because("the run already has items; --again transforms again"));
+        }
+        // The items were complete, and the process was killed before the report.
+        Some(items) => items,
+        None => transform(&run, &manifest, &world, dry_run)?,
+    };
+    let report = report(&items, dry_run);
+    if !dry_run {
+        run.write_report("transform", &report)?;
+    }
+    Ok(report)
+}
+
+/// Makes the items of a run.
+///
+/// # Errors
+/// `run-folder`, `run-changed`, and `mapping` if two items of different rows have one key.
+pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World, dry_run: bool) -> Result<Items, Failure> {
+    let rows: u64 = manifest.tables.values().map(|written| written.lines).sum();
+    let has_shared = world.mapping.tables.iter().any(|table| partition::has_shared(table));
+    let bar = progress_bar(rows * if has_shared { 3 } else { 2 }, "rows, in passes");
+    run.fresh_folder(SCRATCH)?;
+    let spread = Spread::of(run, manifest, world, &bar)?;
+    // Which rows lose a key that rows of several owners want.
+    let mut lost = Claims::default();
+    if has_shared {
+        lost = claims::lost_rows(&spread, world, &bar)?;
+    }
+    let mut output = Output::create(run, world, rows, dry_run)?;
+    spread.each(&bar, |rows| partition::items(rows, world, &lost), |made| output.take(made))?;
+    let items = output.finish(manifest)?;
+    bar.finish_and_clear();
+    run.remove_folder(SCRATCH)?;
+    Ok(items)
+}
+
+fn report(items: &Items, dry_run: bool) -> Report {
+    let rows: u64 = items.export.values().map(|written| written.lines).sum();
+    let mut text = format!("{rows} rows became {} items", items.count());
+    for (kind, count) in &items.types {
+        text.push_str(&format!("\n  {kind}: {count}"));
+    }
+    for (table, reasons) in &items.reasons {
+        text.push_str(&format!("\nnot migrated from {table}:"));
+        for (reason, count) in reasons {
+            text.push_str(&format!(" {reason} {count},"));
+        }
+        text.pop();
+    }
+    if !dry_run && items.rejects.as_ref().is_some_and(|rejects| rejects.lines > 0) {
+        text.push_str(&format!("\nThe rows are in {REJECTS}."));
+    }
+    let json = json!({
+        "phase": "transform",
+        "dryRun": dry_run,
+        "rows": rows,
+        "items": items.types,
+        "rejects": items.reasons,
+        "asOf": items.as_of,
+        "parameters": items.parameters,
+    });
+    let outcome = if items.needs_review { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    Report { outcome, json, text }
+}

@@ -1,0 +1,205 @@
+//! The rows of some owners: which are migrated, and what becomes of them. Of rows of one owner that
+//! want one key, one gets it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::claims::{Claim, Claims};
+use super::spread::ExportedRow;
+use crate::Failure;
+use crate::item::Item;
+use crate::mapping::{Candidate, OnConflict, OwnerRow, RowItems, Table, World};
+use crate::reject::{Reason, Reject};
+
+/// A row that is migrated, unless it loses a key.
+#[derive(Debug)]
+pub(super) struct KeptRow {
+    pub(super) exported: ExportedRow,
+    pub(super) identity: u128,
+    pub(super) made: RowItems,
+}
+
+/// A row, or a part of one, that is not migrated.
+#[derive(Debug)]
+pub(super) struct RejectedRow {
+    pub(super) table: String,
+    pub(super) id: String,
+    pub(super) reject: Reject,
+    /// Whether the row is migrated except for a part of it.
+    pub(super) kept: bool,
+    /// The row's JSON.
+    pub(super) line: String,
+}
+
+impl RejectedRow {
+    pub(super) fn new(exported: &ExportedRow, reject: Reject, kept: bool) -> Self {
+        let row = &exported.row;
+        Self { table: row.table.name.clone(), id: row.id(), reject, kept, line: masked(exported) }
+    }
+}
+
+/// The row's JSON without the secret columns.
+fn masked(exported: &ExportedRow) -> String {
+    let table = &exported.row.table;
+    if table.secret.is_empty() {
+        return exported.line.clone();
+    }
+    let mut columns = exported.row.columns.clone();
+    for (name, cell) in &mut columns {
+        if table.secret.contains(name) && *cell != crate::row::Cell::Null {
+            *cell = crate::row::Cell::Text("(secret)".to_owned());
+        }
+    }
+    // Cells that were read are always written.
+    serde_json::to_string(&columns).unwrap_or_default()
+}
+
+/// An item that rows of several owners want, if one of them gets it.
+#[derive(Debug)]
+pub(super) struct WantedItem {
+    pub(super) claim: Claim,
+    pub(super) item: Item,
+    /// What is reported if the item is lost.
+    pub(super) lost: Option<RejectedRow>,
+}
+
+/// What becomes of the rows of some owners.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub(super) items: Vec<Item>,
+    pub(super) wanted: Vec<WantedItem>,
+    pub(super) rejected: Vec<RejectedRow>,
+}
+
+/// Whether rows of several owners may want one key of the table's items, and a loser is rejected.
+pub(super) fn has_shared(table: &Table) -> bool {
+    table.items.iter().any(|item| !item.is_own && item.rejects_row())
+}
+
+fn rejects_row(item: &Item) -> bool {
+    matches!(item.on_conflict, OnConflict::RejectRow(_))
+}
+
+fn taken(item: &Item, reason: &Reason) -> Reject {
+    Reject::because(reason.clone(), format!("another row has {}", item.key))
+}
+
+/// The rows that are migrated as far as their own owner's rows decide, and those that are not.
+pub(super) fn kept_rows(
+    rows: Vec<ExportedRow>,
+    world: &World,
+    wanted: impl Fn(&Table) -> bool,
+) -> (Vec<KeptRow>, Vec<RejectedRow>) {
+    let (mut kept, mut rejected, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    let owners = owners(&rows, world);
+    let mut made = Vec::with_capacity(rows.len());
+    for exported in &rows {
+        let row = &exported.row;
+        made.push(wanted(&row.table).then(|| {
+            let owner = row.owner.as_ref().and_then(|owner| owners.get(owner.as_str()));
+            world.items(Candidate { row, owner })
+        }));
+    }
+    for (exported, made) in rows.into_iter().zip(made) {
+        let identity = exported.identity();
+        match made {
+            None => {}
+            Some(Err(reject)) => rejected.push(RejectedRow::new(&exported, reject, false)),
+            // A table without its primary key may have the same row twice.
+            Some(Ok(_)) if !seen.insert(identity) => {
+                let reject = Reject::because(Reason::DUPLICATE, "the same row exists twice");
+                rejected.push(RejectedRow::new(&exported, reject, false));
+            }
+            Some(Ok(made)) => kept.push(KeptRow { exported, identity, made }),
+        }
+    }
+    let holders = holders(&kept, |item| item.is_own && rejects_row(item));
+    let mut standing = Vec::with_capacity(kept.len());
+    for row in kept {
+        match first_lost(&row, &holders) {
+            Some(reject) => rejected.push(RejectedRow::new(&row.exported, reject, false)),
+            None => standing.push(row),
+        }
+    }
+    (standing, rejected)
+}
+
+/// The owners by their ids. If a table without its primary key has an owner twice, one that is
+/// migrated counts.
+fn owners<'r>(rows: &'r [ExportedRow], world: &World) -> HashMap<&'r str, OwnerRow> {
+    let mut owners: HashMap<&str, OwnerRow> = HashMap::new();
+    for exported in rows {
+        let row = &exported.row;
+        let Some(id) = row.owner.as_deref().filter(|_| world.is_owners(row)) else { continue };
+        let owner = world.owner(row);
+        if owners.get(id).is_none_or(|known| !known.is_migrated() && owner.is_migrated()) {
+            owners.insert(id, owner);
+        }
+    }
+    owners
+}
+
+/// The best claim to each key.
+fn holders(rows: &[KeptRow], wanted: impl Fn(&Item) -> bool) -> HashMap<u128, (Vec<u8>, u128)> {
+    let mut holders: HashMap<u128, (Vec<u8>, u128)> = HashMap::new();
+    for row in rows {
+        for item in row.made.items.iter().filter(|item| wanted(item)) {
+            let claim = (item.rank.clone(), row.identity);
+            let holder = holders.entry(item.key.hash()).or_insert_with(|| claim.clone());
+            if *holder < claim {
+                *holder = claim;
+            }
+        }
+    }
+    holders
+}
+
+/// Why a row is rejected that loses one of its keys; `None` if it holds all of them.
+fn first_lost(row: &KeptRow, holders: &HashMap<u128, (Vec<u8>, u128)>) -> Option<Reject> {
+    row.made.items.iter().find_map(|item| match &item.on_conflict {
+        OnConflict::RejectRow(reason) if item.is_own => {
+            let is_holder = holders.get(&item.key.hash()).is_some_and(|(_, holder)| *holder == row.identity);
+            (!is_holder).then(|| taken(item, reason))
+        }
+        _ => None,
+    })
+}
+
+/// What becomes of the rows, of which some lose a key to a row of another owner.
+pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &Claims) -> Result<Made, Failure> {
+    let (rows, rejected) = kept_rows(rows, world, |_| true);
+    let mut made = Made { rejected, ..Made::default() };
+    let mut standing = Vec::with_capacity(rows.len());
+    for row in rows {
+        let beaten = row.made.items.iter().find_map(|item| match &item.on_conflict {
+            OnConflict::RejectRow(reason) if !item.is_own && lost.contains(row.identity, item) => {
+                Some(taken(item, reason))
+            }
+            _ => None,
+        });
+        match beaten {
+            Some(reject) => made.rejected.push(RejectedRow::new(&row.exported, reject, false)),
+            None => standing.push(row),
+        }
+    }
+    let holders = holders(&standing, |item| item.is_own && !rejects_row(item));
+    for KeptRow { exported, identity, made: RowItems { items, left_out } } in standing {
+        let reported = left_out.into_iter().map(|reject| RejectedRow::new(&exported, reject, true));
+        made.rejected.extend(reported);
+        for item in items {
+            let is_beaten = || holders.get(&item.key.hash()).is_some_and(|(_, holder)| *holder != identity);
+            let lost = |item: &Item| match &item.on_conflict {
+                OnConflict::LeaveOut(reason) => Some(RejectedRow::new(&exported, taken(item, reason), true)),
+                _ => None,
+            };
+            if rejects_row(&item) || (item.is_own && !is_beaten()) {
+                made.items.push(item);
+            } else if item.is_own {
+                made.rejected.extend(lost(&item));
+            } else {
+                let lost = lost(&item);
+                made.wanted.push(WantedItem { claim: Claim::of(&item, identity), item, lost });
+            }
+        }
+    }
+    Ok(made)
+}
