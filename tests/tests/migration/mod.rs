@@ -1,5 +1,6 @@
 //! `okusuri-migrate`: from PostgreSQL to DynamoDB and back.
 
+mod capture;
 mod cutover;
 mod faults;
 mod kills;

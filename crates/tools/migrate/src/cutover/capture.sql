@@ -15,23 +15,30 @@ CREATE TABLE tidemark_migration.plan (
     changed_at timestamptz NOT NULL DEFAULT now()
 );
 
--- A user's ownership record on this side: PostgreSQL may write while `epoch` is even. The row's
--- lock puts the user's changes into one order.
+-- A user's ownership record on this side: PostgreSQL may write while `epoch` is even. A transaction
+-- that changes the user's rows holds a FOR KEY SHARE lock on the record until it ends. Such locks do
+-- not block each other, so capture never makes two writers wait for each other, or deadlock. A move
+-- waits for these locks.
 CREATE TABLE tidemark_migration.ownerships (
     user_id text PRIMARY KEY,
     epoch integer NOT NULL DEFAULT 0,
-    version bigint NOT NULL DEFAULT 0
+    version bigint NOT NULL DEFAULT 0,
+    -- Makes `epoch` part of a key. Otherwise its update would not wait for the lock FOR KEY SHARE,
+    -- and a REPEATABLE READ transaction could go on with the old epoch of its snapshot.
+    UNIQUE (user_id, epoch)
 );
 
--- Changes that are not replicated to DynamoDB yet; a user's versions have no gaps.
+-- Changes that are not replicated to DynamoDB yet. A change gets its version when it is read for
+-- the first time; a user's versions have no gaps.
 CREATE TABLE tidemark_migration.outbox (
+    sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     user_id text NOT NULL,
-    version bigint NOT NULL,
+    version bigint,
     source text NOT NULL,
     before jsonb,
     after jsonb,
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    PRIMARY KEY (user_id, version)
+    UNIQUE (user_id, version)
 );
 
 -- The captured tables, and the columns that identify their rows.
@@ -40,33 +47,94 @@ CREATE TABLE tidemark_migration.sources (
     keys text[] NOT NULL
 );
 
+-- Waits up to 200 ms, once in a transaction, while a move of the user waits for its lock. Without
+-- this, transactions that always overlap would make the move wait for ever.
+CREATE FUNCTION tidemark_migration.give_way(of_user text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('tidemark_migration.gave_way', true) = 'yes' THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('tidemark_migration.gave_way', 'yes', true);
+    FOR attempt IN 1..20 LOOP
+        PERFORM pg_sleep(0.01);
+        IF pg_try_advisory_lock_shared({move_lock}, hashtext(of_user)) THEN
+            PERFORM pg_advisory_unlock_shared({move_lock}, hashtext(of_user));
+            EXIT;
+        END IF;
+    END LOOP;
+END $$;
+
 CREATE FUNCTION tidemark_migration.record_change(of_user text, source text, before jsonb, after jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    ownership tidemark_migration.ownerships;
+    current_epoch integer;
     current_phase text;
 BEGIN
-    INSERT INTO tidemark_migration.ownerships AS ownerships (user_id, version) VALUES (of_user, 1)
-        ON CONFLICT (user_id) DO UPDATE SET version = ownerships.version + 1 RETURNING * INTO ownership;
-    -- The fence: the ownership is closed, so a change made here would be lost.
-    IF ownership.epoch % 2 = 1 THEN
-        RAISE EXCEPTION 'DynamoDB owns user %', of_user USING ERRCODE = 'TM001';
+    IF NOT pg_try_advisory_lock_shared({move_lock}, hashtext(of_user)) THEN
+        PERFORM tidemark_migration.give_way(of_user);
+    ELSE
+        PERFORM pg_advisory_unlock_shared({move_lock}, hashtext(of_user));
     END IF;
-    -- A new user has no ownership record that could be closed. The lock makes this statement wait
-    -- for a cutover that is just being finished.
-    IF ownership.version = 1 THEN
+    -- The lock makes a move wait until this transaction has ended. If a move has closed the
+    -- ownership since, READ COMMITTED reads the new epoch, and REPEATABLE READ fails with 40001.
+    SELECT epoch INTO current_epoch FROM tidemark_migration.ownerships WHERE user_id = of_user FOR KEY SHARE;
+    IF NOT FOUND THEN
+        INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+        -- A new user has no ownership record that could be closed. The lock makes this statement
+        -- wait for a cutover that is just being finished.
         SELECT phase INTO current_phase FROM tidemark_migration.plan FOR SHARE;
         IF current_phase = 'finished' THEN
             RAISE EXCEPTION 'DynamoDB owns all users' USING ERRCODE = 'TM001';
         END IF;
+        SELECT epoch INTO STRICT current_epoch FROM tidemark_migration.ownerships WHERE user_id = of_user FOR KEY SHARE;
     END IF;
-    INSERT INTO tidemark_migration.outbox (user_id, version, source, before, after)
-        VALUES (of_user, ownership.version, source, before, after);
+    -- The fence: the ownership is closed, so a change made here would be lost.
+    IF current_epoch % 2 = 1 THEN
+        RAISE EXCEPTION 'DynamoDB owns user %', of_user USING ERRCODE = 'TM001';
+    END IF;
+    INSERT INTO tidemark_migration.outbox (user_id, source, before, after) VALUES (of_user, source, before, after);
+END $$;
+
+-- Gives a version to each committed change of a user that has none. Two changes of one row, or of
+-- one unique value, get their `sequence` in the order in which they were made, because the second
+-- one waits for the transaction of the first. So this order, and the order in which transactions
+-- become visible here, are both orders in which the changes could have been made.
+CREATE FUNCTION tidemark_migration.number_changes(of_user text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    last_version bigint;
+    numbered bigint;
+BEGIN
+    -- A snapshot from before the lock would hide changes that were committed since.
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'the connection of the migration needs the isolation level READ COMMITTED';
+    END IF;
+    IF NOT EXISTS (SELECT FROM tidemark_migration.outbox WHERE user_id = of_user AND version IS NULL) THEN
+        RETURN;
+    END IF;
+    -- One numbering at a time. This lock does not block writers.
+    SELECT version INTO last_version FROM tidemark_migration.ownerships WHERE user_id = of_user FOR NO KEY UPDATE;
+    UPDATE tidemark_migration.outbox SET version = last_version + unnumbered.position
+        FROM (SELECT sequence, row_number() OVER (ORDER BY sequence) AS position
+              FROM tidemark_migration.outbox WHERE user_id = of_user AND version IS NULL) AS unnumbered
+        WHERE outbox.sequence = unnumbered.sequence;
+    GET DIAGNOSTICS numbered = ROW_COUNT;
+    UPDATE tidemark_migration.ownerships SET version = last_version + numbered WHERE user_id = of_user;
+END $$;
+
+-- A user's first changes that are not replicated yet, in order.
+CREATE FUNCTION tidemark_migration.numbered_changes(of_user text, at_most bigint) RETURNS SETOF tidemark_migration.outbox
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM tidemark_migration.number_changes(of_user);
+    RETURN QUERY SELECT * FROM tidemark_migration.outbox
+        WHERE user_id = of_user AND version IS NOT NULL ORDER BY version LIMIT at_most;
 END $$;
 
 -- A trigger's arguments are the column with the row's user, the table's name (for a partition, the
--- name of the whole table), and the prefix of the kind of owner. The function runs with the rights of its owner, so the application
--- needs no rights here.
+-- name of the whole table), and the prefix of the kind of owner. The function runs with the rights of
+-- its owner, so the application needs no rights here.
 CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
 DECLARE
@@ -108,11 +176,15 @@ BEGIN
 END $$;
 
 -- Increases an ownership's epoch by one, if it is `from_epoch` and the version is `at_version`, if
--- given: a step of a move. False if the record has changed.
+-- given: a step of a move. Waits for all transactions that have changed the user's rows, and gives
+-- their changes a version. False if the record has changed.
 CREATE FUNCTION tidemark_migration.advance_epoch(of_user text, from_epoch integer, at_version bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    PERFORM pg_advisory_xact_lock({move_lock}, hashtext(of_user));
+    PERFORM FROM tidemark_migration.ownerships WHERE user_id = of_user FOR UPDATE;
+    PERFORM tidemark_migration.number_changes(of_user);
     UPDATE tidemark_migration.ownerships SET epoch = from_epoch + 1
         WHERE user_id = of_user AND epoch = from_epoch AND (at_version IS NULL OR version = at_version);
     RETURN FOUND;

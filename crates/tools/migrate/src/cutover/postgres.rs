@@ -129,7 +129,9 @@ impl Postgres {
 
     /// A user's ownership record on this side.
     pub(super) async fn ownership(&self, user: &str) -> Result<Ownership, Failure> {
-        let sql = "SELECT epoch, version FROM tidemark_migration.ownerships WHERE user_id = $1";
+        // Committed changes that have no version yet count, too.
+        let sql = "SELECT epoch, version + (SELECT count(*) FROM tidemark_migration.outbox WHERE user_id = $1 AND version IS NULL)
+                   FROM tidemark_migration.ownerships WHERE user_id = $1";
         let row = self.client.query_opt(sql, &[&user]).await.map_err(source_failure)?;
         Ok(row.map_or_else(Ownership::default, |row| Ownership {
             epoch: epoch(row.get(0)),
@@ -137,23 +139,12 @@ impl Postgres {
         }))
     }
 
-    /// The next users and their ownership records, by id: all users in the user table, and all with
-    /// an ownership record.
+    /// The next users and their ownership records, by id.
     pub(super) async fn users_after(&self, user: &str) -> Result<Vec<(String, Ownership)>, Failure> {
-        // An owner who is not in the owners' table gets an ownership record when one of the owner's
-        // rows changes. Each part of the union reads at most one page.
-        let ids = self.owner_ids();
-        let parts = ids
-            .iter()
-            .map(|(table, id)| format!("(SELECT {id} AS id FROM {table} AS this WHERE {id} > $1 ORDER BY 1 LIMIT $2)"));
-        let sql = format!(
-            "SELECT users.id, coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0)
-             FROM ({} UNION (SELECT user_id FROM tidemark_migration.ownerships WHERE user_id > $1 ORDER BY 1 LIMIT $2)
-                   ORDER BY 1 LIMIT $2) AS users
-             LEFT JOIN tidemark_migration.ownerships ON ownerships.user_id = users.id ORDER BY users.id",
-            parts.collect::<Vec<_>>().join(" UNION ")
-        );
-        let rows = self.client.query(&sql, &[&user, &USERS_PER_PAGE]).await.map_err(source_failure)?;
+        // The capture has made a record for each owner, and its triggers make one for each new owner.
+        let sql = "SELECT user_id, epoch, version FROM tidemark_migration.ownerships
+                   WHERE user_id > $1 ORDER BY user_id LIMIT $2";
+        let rows = self.client.query(sql, &[&user, &USERS_PER_PAGE]).await.map_err(source_failure)?;
         let ownership =
             |row: &tokio_postgres::Row| Ownership { epoch: epoch(row.get(1)), version: version(row.get(2)) };
         Ok(rows.iter().map(|row| (row.get(0), ownership(row))).collect())
@@ -197,8 +188,7 @@ impl Postgres {
 
     /// The user's first changes that the other side may not have, in order.
     pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
-        let sql = "SELECT version, source, before::text, after::text FROM tidemark_migration.outbox
-                   WHERE user_id = $1 ORDER BY version LIMIT $2";
+        let sql = "SELECT version, source, before::text, after::text FROM tidemark_migration.numbered_changes($1, $2)";
         let rows = self.client.query(sql, &[&user, &ENTRIES_PER_PAGE]).await.map_err(source_failure)?;
         let entry = |row: &tokio_postgres::Row| {
             let table = table_of(&self.schema.mapping, row.get(1))?;
@@ -324,13 +314,15 @@ impl Postgres {
             format!("ARRAY(SELECT {json}::text FROM {from} AS this WHERE {filter})")
         });
         let rows = rows.collect::<Vec<_>>().join(", ");
-        let record = if is_in_cutover {
-            "LEFT JOIN tidemark_migration.ownerships ON ownerships.user_id = asked.id"
+        let (record, unnumbered) = if is_in_cutover {
+            let unnumbered = "(SELECT count(*) FROM tidemark_migration.outbox WHERE outbox.user_id = asked.id AND outbox.version IS NULL)";
+            ("LEFT JOIN tidemark_migration.ownerships ON ownerships.user_id = asked.id", unnumbered)
         } else {
-            "CROSS JOIN (SELECT 0 AS epoch, 0::bigint AS version) AS ownerships"
+            ("CROSS JOIN (SELECT 0 AS epoch, 0::bigint AS version) AS ownerships", "0")
         };
         let sql = format!(
-            "SELECT coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0), {rows} FROM (SELECT $2::text AS id) AS asked {record}"
+            "SELECT coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0) + {unnumbered}, {rows}
+             FROM (SELECT $2::text AS id) AS asked {record}"
         );
         let found = self.client.query_one(&sql, &[id, &user]).await.map_err(source_failure)?;
         let mut all = Vec::new();

@@ -4,12 +4,23 @@ use super::{Postgres, quoted};
 use crate::source::source_failure;
 use crate::{Failure, FailureKind};
 
+/// The class of the advisory locks by which a move asks the writers of a user to give way ("tide").
+const MOVE_LOCK: &str = "1953064037";
+
 impl Postgres {
     /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five
     /// seconds for concurrent writes.
     pub(in crate::cutover) async fn install(&self, run: &str) -> Result<(), Failure> {
         let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
-        sql.push_str(&include_str!("../capture.sql").replace("{schema}", &quoted(&self.schema.name)));
+        let capture = include_str!("../capture.sql").replace("{schema}", &quoted(&self.schema.name));
+        sql.push_str(&capture.replace("{move_lock}", MOVE_LOCK));
+        // Before the first trigger, when nobody can wait for this. An owner without an ownership
+        // record gets one with the first change.
+        for (table, id) in self.owner_ids() {
+            sql.push_str(&format!(
+                "INSERT INTO tidemark_migration.ownerships (user_id) SELECT {id} FROM {table} AS this ON CONFLICT DO NOTHING;\n"
+            ));
+        }
         for table in self.schema.mapping.owned() {
             let Some(owner) = &table.owner else { continue };
             if owner.through.is_some() || !table.joins.is_empty() {
@@ -37,7 +48,10 @@ impl Postgres {
                  END $$;
                  INSERT INTO tidemark_migration.sources (source, keys) VALUES ({source}, ARRAY[{keys}]);
                  CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({owner}, {source}, {prefix});
-                 CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();\n"
+                 CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
+                 -- Also for the changes of a logical replication, and of other sessions with
+                 -- session_replication_role = replica: they would otherwise be lost.
+                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
             ));
         }
         sql.push_str(&format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture'); COMMIT;"));
@@ -56,7 +70,7 @@ impl Postgres {
              GRANT USAGE ON SCHEMA tidemark_migration TO {role};
              GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
              GRANT DELETE ON tidemark_migration.outbox TO {role};
-             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change TO {role};
+             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.numbered_changes TO {role};
              COMMIT;"
         );
         self.all_or_nothing(&sql).await
