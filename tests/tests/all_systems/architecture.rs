@@ -8,7 +8,7 @@ use tidemark_tests::cases::cases;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     // Its tests run on the engine.
     ("tidemark-rollup", &["tidemark-engine"]),
     ("voice-of-customer", &["tidemark-rollup"]),
