@@ -1,7 +1,8 @@
 //! A PostgreSQL of a test's own: a server on a temporary data directory, reached over a unix
 //! socket, gone when dropped.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,7 +27,13 @@ pub struct Postgres {
     folder: TempDir,
     programs: PathBuf,
     owner: Option<(Uid, Gid)>,
+    settings: Vec<String>,
+    /// Also names the socket.
+    port: u16,
 }
+
+/// The port of a server that listens on no address.
+const PORT: u16 = 5432;
 
 impl Postgres {
     /// Starts a server with one empty database, `okusuri`.
@@ -42,8 +49,8 @@ impl Postgres {
         initdb.args(["--no-sync", "--auth=trust", "--username=okusuri", "--encoding=UTF8", "--locale=C.UTF-8", "-D"]);
         let output = initdb.arg(&data).output()?;
         ensure!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
-        let process = serve(&programs, folder.path(), owner)?;
-        let mut postgres = Self { process, folder, programs, owner };
+        let process = serve(&programs, folder.path(), owner, &[])?;
+        let mut postgres = Self { process, folder, programs, owner, settings: Vec::new(), port: PORT };
         let client = postgres.client_of("postgres").await?;
         client.batch_execute("CREATE DATABASE okusuri").await?;
         Ok(postgres)
@@ -51,7 +58,7 @@ impl Postgres {
 
     /// The address of the database `okusuri`.
     pub fn url(&self) -> String {
-        format!("host={} user=okusuri dbname=okusuri", self.folder.path().display())
+        format!("host={} port={} user=okusuri dbname=okusuri", self.folder.path().display(), self.port)
     }
 
     /// A connection to it.
@@ -60,7 +67,7 @@ impl Postgres {
     }
 
     async fn client_of(&mut self, database: &str) -> Result<Client> {
-        let config = format!("host={} user=okusuri dbname={database}", self.folder.path().display());
+        let config = format!("host={} port={} user=okusuri dbname={database}", self.folder.path().display(), self.port);
         let start = Instant::now();
         loop {
             match tokio_postgres::connect(&config, NoTls).await {
@@ -90,8 +97,9 @@ impl Postgres {
         copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--username=okusuri", "--host"]);
         let output = copy.arg(self.folder.path()).arg("-D").arg(folder.path().join("data")).output()?;
         ensure!(output.status.success(), "pg_basebackup: {}", String::from_utf8_lossy(&output.stderr));
-        let process = serve(&self.programs, folder.path(), self.owner)?;
-        let mut replica = Self { process, folder, programs: self.programs.clone(), owner: self.owner };
+        let process = serve(&self.programs, folder.path(), self.owner, &[])?;
+        let (programs, settings) = (self.programs.clone(), Vec::new());
+        let mut replica = Self { process, folder, programs, owner: self.owner, settings, port: PORT };
         replica.client().await?;
         Ok(replica)
     }
@@ -105,8 +113,39 @@ impl Postgres {
     /// Starts it again on the same data, after a crash.
     pub async fn restart(&mut self) -> Result<()> {
         self.process.wait()?;
-        self.process = serve(&self.programs, self.folder.path(), self.owner)?;
+        self.process = serve(&self.programs, self.folder.path(), self.owner, &self.settings)?;
         self.client().await.map(drop)
+    }
+
+    /// Starts it again, so that it also listens on `localhost`, with TLS and this certificate. The
+    /// role `guarded` needs a certificate of the authority in this file. Gives the port.
+    pub async fn use_tls(&mut self, certificate: &str, key: &str, authority: &Path) -> Result<u16> {
+        let authority = std::fs::read_to_string(authority)?;
+        let rules = "local all all trust\nhostssl all guarded localhost trust clientcert=verify-full\nhost all all localhost trust\n";
+        for (name, text) in
+            [("server.crt", certificate), ("server.key", key), ("ca.crt", &authority), ("data/pg_hba.conf", rules)]
+        {
+            let path = self.folder.path().join(name);
+            std::fs::write(&path, text)?;
+            std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            if let Some((uid, gid)) = self.owner {
+                chown(&path, Some(uid), Some(gid))?;
+            }
+        }
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let file = |name: &str| self.folder.path().join(name).display().to_string();
+        self.settings = vec![
+            "listen_addresses=127.0.0.1".to_owned(),
+            format!("port={port}"),
+            "ssl=on".to_owned(),
+            format!("ssl_cert_file={}", file("server.crt")),
+            format!("ssl_key_file={}", file("server.key")),
+            format!("ssl_ca_file={}", file("ca.crt")),
+        ];
+        self.port = port;
+        self.crash()?;
+        self.restart().await?;
+        Ok(port)
     }
 }
 
@@ -118,7 +157,7 @@ impl Drop for Postgres {
     }
 }
 
-fn serve(programs: &Path, folder: &Path, owner: Option<(Uid, Gid)>) -> Result<Child> {
+fn serve(programs: &Path, folder: &Path, owner: Option<(Uid, Gid)>, settings: &[String]) -> Result<Child> {
     let mut postgres = of_owner(&programs.join("postgres"), owner);
     postgres.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
     for setting in
@@ -126,6 +165,8 @@ fn serve(programs: &Path, folder: &Path, owner: Option<(Uid, Gid)>) -> Result<Ch
     {
         postgres.args(["-c", setting]);
     }
+    // Of two values of one setting, the server takes the last.
+    postgres.args(settings.iter().flat_map(|setting| ["-c", setting]));
     let log = File::options().create(true).append(true).open(folder.join("log"))?;
     postgres.stdout(Stdio::null()).stderr(log).spawn().context("postgres does not start")
 }

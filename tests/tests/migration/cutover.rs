@@ -64,7 +64,7 @@ async fn sides_as_of(migration: &Migration, source: String, run: &str, as_of: ji
 }
 
 /// Sides for several writers, each with its own connection.
-async fn sides_of(migration: &Migration, run: &str, writers: usize) -> Vec<Sides> {
+pub(super) async fn sides_of(migration: &Migration, run: &str, writers: usize) -> Vec<Sides> {
     let mut all = Vec::new();
     for _ in 0..writers {
         all.push(sides(migration, run).await);
@@ -73,7 +73,7 @@ async fn sides_of(migration: &Migration, run: &str, writers: usize) -> Vec<Sides
 }
 
 /// The users that write: some exist in the source, and some are new.
-async fn users(migration: &mut Migration) -> Vec<String> {
+pub(super) async fn users(migration: &mut Migration) -> Vec<String> {
     let client = migration.postgres.client().await.unwrap();
     let known = r#"SELECT id FROM "user" WHERE "deletedAt" IS NULL AND length(id) = 32 AND email LIKE 'user%@example.com' ORDER BY id LIMIT 5"#;
     let known = client.query(known, &[]).await.unwrap();
@@ -88,7 +88,7 @@ pub(super) async fn run_of(migration: &mut Migration) -> String {
 
 /// Runs everything up to a loaded table, while writers write: some unaware of the cutover, some
 /// aware and killed. Returns the answers that they got.
-async fn loaded(migration: &mut Migration, seed: u64, users: &[String]) -> Oracle {
+pub(super) async fn loaded(migration: &mut Migration, seed: u64, users: &[String]) -> Oracle {
     let early = sides_of(migration, "none", users.len()).await;
     let mut traffic = Traffic::start(seed, users, early, &Oracle::default());
     traffic.more(20).await.unwrap();

@@ -1,5 +1,6 @@
 //! `okusuri-migrate`: from PostgreSQL to DynamoDB and back.
 
+mod adopt;
 mod capture;
 mod cutover;
 mod faults;
@@ -10,4 +11,5 @@ mod rights;
 mod rollback;
 mod run_folder;
 mod stuck;
+mod tls;
 mod whole_database;

@@ -1,13 +1,11 @@
 //! Connects to PostgreSQL.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::{Client, Config};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::tls::TlsOptions;
 use crate::{Failure, FailureKind};
 
 /// The source database.
@@ -30,20 +28,20 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Opens a connection whose session uses UTC and ISO dates.
 ///
-/// With `sslmode=require` the connection is encrypted, and the server's certificate must be trusted
-/// by this machine or by the file in `SSL_CERT_FILE`. With `prefer`, the default, it is encrypted
-/// if the server offers that.
+/// `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq, except that
+/// `sslmode=require` without `sslrootcert` also verifies the server, with this machine's roots.
 ///
 /// # Errors
-/// `source-unreachable`.
+/// `source-unreachable`, and `option` if an option for TLS cannot be used.
 pub async fn connect(server: &Server) -> Result<Client, Failure> {
     let unreachable = |error| FailureKind::SourceUnreachable.because(chain(&error));
-    let mut config: Config = server.source.parse().map_err(unreachable)?;
+    let (tls, source) = TlsOptions::take(&server.source)?;
+    let mut config: Config = source.parse().map_err(unreachable)?;
     config.keepalives_idle(KEEPALIVE);
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
-    let (client, connection) = config.connect(tls()?).await.map_err(unreachable)?;
+    let (client, connection) = config.connect(tls.connector()?).await.map_err(unreachable)?;
     // The task ends with the client. Each request also returns the errors of the connection.
     tokio::spawn(connection);
     let settings =
@@ -65,15 +63,6 @@ pub async fn database_identity(client: &Client) -> Result<Option<String>, Failur
         Err(error) if error.as_db_error().is_some() => Ok(None),
         Err(error) => Err(source_failure(error)),
     }
-}
-
-fn tls() -> Result<MakeRustlsConnect, Failure> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| FailureKind::SourceUnreachable.because(error))?;
-    Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// The failure for a failed query: the connection was lost, or PostgreSQL refused the query.

@@ -3,6 +3,7 @@
 mod connect;
 mod schema;
 mod select;
+mod tls;
 
 pub use connect::{Server, connect, database_identity, source_failure};
 pub use schema::{FoundColumns, Schema};
