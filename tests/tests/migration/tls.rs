@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use tidemark_migrate::FailureKind;
 use tidemark_migrate::source::{Server, connect};
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use tidemark_tests::Postgres;
 
 /// A certificate authority, whose certificate is in a file.

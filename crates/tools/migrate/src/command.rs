@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
-use crate::{Failure, FailureKind, check, cutover, export, load, repair, rollback, status, transform};
+use crate::{Failure, FailureKind, adopt, check, cutover, export, load, repair, rollback, status, transform};
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
 /// returns from each of these.
@@ -42,6 +42,8 @@ enum PhaseCommand {
     Cutover(cutover::Arguments),
     /// Lets a user go on of whom one side refuses a change.
     Repair(repair::Arguments),
+    /// Restores a lost folder from the database, for `cutover`, `repair` and `rollback`.
+    Adopt(adopt::Arguments),
     /// Returns to PostgreSQL, from any state of the run.
     Rollback(rollback::Arguments),
     /// Shows how far a run is.
@@ -166,6 +168,7 @@ pub async fn run_quietly(command: Command, product: &Product) -> Result<Report, 
         PhaseCommand::Check(arguments) => check::run(arguments, product).await,
         PhaseCommand::Cutover(arguments) => cutover::run(arguments, product).await,
         PhaseCommand::Repair(arguments) => repair::run(arguments, product).await,
+        PhaseCommand::Adopt(arguments) => adopt::run(arguments, product).await,
         PhaseCommand::Rollback(arguments) => rollback::run(arguments, product).await,
         PhaseCommand::Status(arguments) => status::run(arguments),
     }

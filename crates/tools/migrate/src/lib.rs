@@ -8,6 +8,7 @@
 //! Exit codes: 0 for success; 1 if the phase is done but its report needs review (rejected rows,
 //! differing items); 2 if it failed.
 
+pub mod adopt;
 mod arguments;
 pub mod check;
 mod command;

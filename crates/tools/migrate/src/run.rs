@@ -13,6 +13,9 @@
 //! | `set-aside.jsonl` | repair | changes that one side refused |
 //! | `report-<phase>.json` | all | the phase's report |
 //!
+//! From `cutover --to capture` on, the database has copies of `run.json`, `manifest.json` and
+//! `items.json`, from which `adopt` restores a lost folder.
+//!
 //! The folder holds personal data and tokens, so only its owner may access it.
 
 use std::fs::{File, OpenOptions};
@@ -44,7 +47,7 @@ pub struct Run {
 }
 
 /// The name of the file with the run's id.
-const IDENTITY: &str = "run.json";
+pub(crate) const IDENTITY: &str = "run.json";
 
 /// The id of a run, and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

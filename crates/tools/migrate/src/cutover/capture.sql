@@ -15,6 +15,13 @@ CREATE TABLE tidemark_migration.plan (
     changed_at timestamptz NOT NULL DEFAULT now()
 );
 
+-- Copies of the small files of the run's folder. `adopt` restores a lost folder from them.
+CREATE TABLE tidemark_migration.folder (
+    name text PRIMARY KEY,
+    content text NOT NULL,
+    stored_at timestamptz NOT NULL DEFAULT now()
+);
+
 -- A user's ownership record on this side: PostgreSQL may write while `epoch` is even. A transaction
 -- that changes the user's rows holds a FOR KEY SHARE lock on the record until it ends. Such locks do
 -- not block each other, so capture never makes two writers wait for each other, or deadlock. A move

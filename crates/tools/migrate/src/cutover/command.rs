@@ -13,6 +13,7 @@ use super::postgres::Postgres;
 use super::run_state::{self, Stage};
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
+use crate::adopt::{copies, store_copies};
 use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::export::MANIFEST;
@@ -90,6 +91,8 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         let state = sides.state(target_side(&aim)).await?;
         return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string() })));
     }
+    // Before the next phase, so that a lost folder can be restored in it.
+    store_copies(&run, &sides.postgres).await?;
     if let Some(role) = &arguments.application_role {
         sides.postgres.grant(role).await?;
     }
@@ -175,7 +178,7 @@ async fn begin(
     // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
     let id = run.begin(database)?.run;
     run_state::record_stage(run, &id, Stage::Capture)?;
-    postgres.install(&id).await?;
+    postgres.install(&id, &copies(run)?).await?;
     if let Some(role) = &arguments.application_role {
         postgres.grant(role).await?;
     }

@@ -3,6 +3,7 @@
 mod command;
 mod dynamo;
 mod finish;
+mod history;
 mod item_writes;
 pub(crate) mod outbox_entry;
 pub mod ownership;
@@ -19,6 +20,7 @@ pub use command::Arguments;
 pub(crate) use command::{run, sides};
 pub use dynamo::{Dynamo, PREFIX};
 pub(crate) use dynamo::{finished_runs, prefix_of};
+pub(crate) use history::check_same_history;
 pub use ownership::Side;
 pub use passes::CutoverStatus;
 pub use plan::{Goal, Phase, Plan};

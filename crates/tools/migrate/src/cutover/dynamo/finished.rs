@@ -29,6 +29,17 @@ impl Dynamo {
         Ok(())
     }
 
+    /// Whether the table has been in this cutover since its dual writes began.
+    pub(crate) async fn has_run(&self) -> Result<bool, Failure> {
+        for shard in 0..SHARDS {
+            let request = self.table.get_item(self.replication_flag_key(shard)).consistent_read(true);
+            if request.send().await.map_err(failed)?.item.is_some() {
+                return Ok(true);
+            }
+        }
+        self.is_finished().await
+    }
+
     /// Whether the cutover is finished.
     pub(crate) async fn is_finished(&self) -> Result<bool, Failure> {
         let request = self.table.get_item(self.finished_key()).consistent_read(true);

@@ -1,5 +1,7 @@
 //! Creates and removes the cutover in PostgreSQL, and grants rights on it.
 
+use std::collections::BTreeMap;
+
 use super::{Postgres, quoted};
 use crate::source::source_failure;
 use crate::{Failure, FailureKind};
@@ -8,9 +10,9 @@ use crate::{Failure, FailureKind};
 const MOVE_LOCK: &str = "1953064037";
 
 impl Postgres {
-    /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five
-    /// seconds for concurrent writes.
-    pub(in crate::cutover) async fn install(&self, run: &str) -> Result<(), Failure> {
+    /// Starts a cutover: creates its tables and triggers, and stores copies of the folder's files, in
+    /// one transaction. Waits at most five seconds for concurrent writes.
+    pub(in crate::cutover) async fn install(&self, run: &str, files: &BTreeMap<String, String>) -> Result<(), Failure> {
         let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
         let capture = include_str!("../capture.sql").replace("{schema}", &quoted(&self.schema.name));
         sql.push_str(&capture.replace("{move_lock}", MOVE_LOCK));
@@ -52,6 +54,12 @@ impl Postgres {
                  -- Also for the changes of a logical replication, and of other sessions with
                  -- session_replication_role = replica: they would otherwise be lost.
                  ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
+            ));
+        }
+        for (name, content) in files {
+            let content = content.replace('\'', "''");
+            sql.push_str(&format!(
+                "INSERT INTO tidemark_migration.folder (name, content) VALUES ('{name}', '{content}');\n"
             ));
         }
         sql.push_str(&format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture'); COMMIT;"));
