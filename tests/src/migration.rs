@@ -12,11 +12,13 @@ use jiff::tz::TimeZone;
 use okusuri_migrate::PRODUCT;
 use serde_json::Value;
 use tempfile::TempDir;
-use tidemark_migrate::cutover::Reader;
+use tidemark_migrate::cutover::{Dynamo, Postgres as PostgresSide, Reader, Sides};
+use tidemark_migrate::export::Manifest;
 use tidemark_migrate::item::Attributes;
 use tidemark_migrate::mapping::{Mapping, Parameters, World};
 use tidemark_migrate::row::Row;
-use tidemark_migrate::{Command, Failure, PhaseOutcome, run_quietly};
+use tidemark_migrate::source::{Server, connect};
+use tidemark_migrate::{Command, Failure, PhaseOutcome, Product, run_quietly};
 
 use crate::okusuri_source::fill;
 use crate::{Database, Postgres};
@@ -76,6 +78,8 @@ pub struct Migration {
     pub database: Database,
     /// Of the test's own.
     pub folder: TempDir,
+    /// The program; Okusuri's, or one with another mapping.
+    pub product: Product,
 }
 
 impl Migration {
@@ -88,7 +92,35 @@ impl Migration {
         fill(&postgres.client().await?, seed, users).await?;
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("key"), KEY)?;
-        Ok(Self { postgres, database: Database::start().await?, folder })
+        Ok(Self { postgres, database: Database::start().await?, folder, product: PRODUCT })
+    }
+
+    /// A source with this schema and these rows, for a mapping with the parameter `zone`.
+    ///
+    /// # Errors
+    /// When either database does not start, or PostgreSQL refuses the SQL.
+    pub async fn of_schema(sql: &str, mapping: &'static str) -> Result<Self> {
+        let mut postgres = Postgres::start().await?;
+        postgres.client().await?.batch_execute(sql).await?;
+        let product = Product { name: "tidemark-migrate", mapping: Some(mapping), conversions: &[], extension: None };
+        Ok(Self { postgres, database: Database::start().await?, folder: tempfile::tempdir()?, product })
+    }
+
+    /// Both sides of the cutover, as an application with Okusuri's or the test's own mapping sees
+    /// them.
+    ///
+    /// # Errors
+    /// When there is no cutover.
+    pub async fn sides(&mut self) -> Result<Sides> {
+        let client = self.postgres.client().await?;
+        let run: String = client.query_one("SELECT run FROM tidemark_migration.plan", &[]).await?.get(0);
+        let manifest: Manifest = serde_json::from_value(self.json("manifest.json")?)?;
+        let parameters =
+            Parameters { texts: [("zone".to_owned(), "Asia/Tokyo".to_owned())].into(), ..Parameters::default() };
+        let world = self.product.world(TimeZone::UTC, parameters, manifest.taken_at)?;
+        let dynamo = Dynamo::new(self.database.table(Database::OKUSURI), &world, &run);
+        let client = connect(&Server { source: self.postgres.url(), schema: "public".to_owned() }).await?;
+        Ok(Sides::new(PostgresSide::open(client, "public", &world.mapping).await?, dynamo, world))
     }
 
     /// The arguments of a phase, with those that every run needs.
@@ -97,7 +129,11 @@ impl Migration {
         let mut all = vec![phase.to_owned(), "--json".to_owned(), "--run".to_owned(), folder("run")];
         let source = ["--source".to_owned(), self.postgres.url()];
         let secret = format!("key={}", folder("key"));
-        let how = ["--source-zone", "UTC", "--set", "log_zone=Asia/Tokyo", "--secret", &secret].map(str::to_owned);
+        let how: &[&str] = match self.product.extension {
+            Some(_) => &["--set", "log_zone=Asia/Tokyo", "--secret", &secret],
+            None => &["--set", "zone=Asia/Tokyo"],
+        };
+        let how = ["--source-zone", "UTC"].iter().chain(how).map(|flag| (*flag).to_owned());
         let table = ["--table".to_owned(), Database::OKUSURI.to_owned(), "--endpoint".to_owned(), self.database.url()];
         match phase {
             "export" => all.extend(source),
@@ -130,7 +166,7 @@ impl Migration {
     /// As above.
     pub async fn run_arguments(&self, arguments: Vec<String>) -> Result<PhaseOutcome, Failure> {
         let command = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
-        run_quietly(command, &PRODUCT).await.map(|report| report.outcome)
+        run_quietly(command, &self.product).await.map(|report| report.outcome)
     }
 
     /// A file of the run.

@@ -38,7 +38,7 @@ async fn a_lost_folder_is_restored_and_the_cutover_goes_on_and_back() {
         let why = refused(&migration, name, flags).await;
         assert!(why.contains("dual"), "{why}");
     }
-    let elsewhere = |argument| if argument == "Asia/Tokyo" { "UTC".to_owned() } else { argument };
+    let elsewhere = |argument| if argument == "log_zone=Asia/Tokyo" { "log_zone=UTC".to_owned() } else { argument };
     let other_zone = migration.arguments("cutover", &["--to", "50%"]).into_iter().map(elsewhere).collect();
     assert_eq!(migration.run_arguments(other_zone).await.unwrap_err().kind, FailureKind::Options);
     migration.phase("cutover", &["--to", "60%"]).await.unwrap();

@@ -1,6 +1,7 @@
 //! `okusuri-migrate`: from PostgreSQL to DynamoDB and back.
 
 mod adopt;
+mod any_schema;
 mod capture;
 mod cutover;
 mod faults;

@@ -1,6 +1,7 @@
 //! Rows as PostgreSQL gives them in JSON (`to_jsonb`): the lines of an export, and the rows that a
 //! trigger records. Numbers and JSON columns keep their text, so nothing is rounded.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::item::hash;
 use crate::mapping::Table;
+use crate::mapping::value::compare_numbers;
 
 /// The member of a row's JSON with the id of its owner, if only another table knows it.
 pub(crate) const OWNER: &str = "$owner";
@@ -149,6 +151,43 @@ impl Row {
         serde_json::to_string(&columns)
     }
 
+    /// The row with another table's row changed among those that are joined with it: `before` in any
+    /// state, and `after` the change, or none if it is deleted.
+    pub(crate) fn joined(mut self, before: &Self, after: Option<&Self>) -> Self {
+        let table = Arc::clone(&self.table);
+        for join in table.joins.iter().filter(|join| join.table == before.table.name) {
+            let other = &before.table;
+            let mut all: Vec<Columns> = match self.columns.get(&join.name) {
+                Some(Cell::Json(json)) if join.is_one => serde_json::from_str(json).map(|row| vec![row]),
+                Some(Cell::Json(json)) => serde_json::from_str(json),
+                _ => Ok(Vec::new()),
+            }
+            .unwrap_or_default();
+            all.retain(|columns| Self::new(other, columns.clone()).key() != before.key());
+            let is_equal = |after: &&Self| {
+                join.on.iter().all(|(theirs, own)| {
+                    other.cell(&after.columns, theirs).and_then(Cell::text)
+                        == table.cell(&self.columns, own).and_then(Cell::text)
+                })
+            };
+            all.extend(after.filter(is_equal).map(|after| after.columns.clone()));
+            let order = |columns: &Columns| -> Vec<Option<Cell>> {
+                join.order.iter().chain(&other.key).map(|name| other.cell(columns, name).cloned()).collect()
+            };
+            all.sort_by(|one, other| compare(&order(one), &order(other)));
+            // Columns that were read are always written.
+            let json = match all.first() {
+                Some(first) if join.is_one => serde_json::to_string(first),
+                None if join.is_one => Ok("null".to_owned()),
+                _ => serde_json::to_string(&all),
+            }
+            .unwrap_or_default();
+            let cell = if json == "null" { Cell::Null } else { Cell::Json(json) };
+            self.columns.insert(join.name.clone(), cell);
+        }
+        self
+    }
+
     /// The row as one of this owner, whose own columns may not say so.
     pub(crate) fn of_owner(mut self, owner: &str) -> Self {
         self.owner = Some(owner.to_owned());
@@ -161,6 +200,22 @@ impl Row {
         columns.extend(with.columns.clone());
         Self { table: Arc::clone(&self.table), columns, owner: with.owner.clone().or_else(|| self.owner.clone()) }
     }
+}
+
+/// The order of joined rows: numbers by value, everything else by the bytes of its text, and null
+/// last, as PostgreSQL sorts.
+fn compare(one: &[Option<Cell>], other: &[Option<Cell>]) -> Ordering {
+    let text = |cell: &Option<Cell>| cell.as_ref().and_then(Cell::text);
+    let pairs = one.iter().zip(other).map(|(one, other)| match (one, other) {
+        (Some(Cell::Number(one)), Some(Cell::Number(other))) => compare_numbers(one, other),
+        (one, other) => match (text(one), text(other)) {
+            (None, None) => Ordering::Equal,
+            (None, _) => Ordering::Greater,
+            (_, None) => Ordering::Less,
+            (one, other) => one.cmp(&other),
+        },
+    });
+    pairs.fold(Ordering::Equal, Ordering::then)
 }
 
 #[cfg(test)]

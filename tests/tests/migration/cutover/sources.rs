@@ -18,7 +18,7 @@ async fn source(schema: &str) -> Migration {
     postgres.client().await.unwrap().batch_execute(schema).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), KEY).unwrap();
-    Migration { postgres, database: Database::start().await.unwrap(), folder }
+    Migration { postgres, database: Database::start().await.unwrap(), folder, product: okusuri_migrate::PRODUCT }
 }
 
 fn time() -> &'static str {

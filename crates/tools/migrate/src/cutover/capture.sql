@@ -48,10 +48,23 @@ CREATE TABLE tidemark_migration.outbox (
     UNIQUE (user_id, version)
 );
 
--- The captured tables, and the columns that identify their rows.
+-- The captured tables: the columns that identify their rows, the column with the owner or with the
+-- row of the parent that knows the owner, and the prefix of the kind of owner.
 CREATE TABLE tidemark_migration.sources (
     source text PRIMARY KEY,
-    keys text[] NOT NULL
+    keys text[] NOT NULL,
+    owner_column text NOT NULL,
+    parent text,
+    prefix text NOT NULL
+);
+
+-- The owners of deleted rows that other rows have as their parent: these other rows are deleted
+-- after them.
+CREATE TABLE tidemark_migration.departed (
+    source text NOT NULL,
+    key text NOT NULL,
+    owner text NOT NULL,
+    PRIMARY KEY (source, key)
 );
 
 -- Waits up to 200 ms, once in a transaction, while a move of the user waits for its lock. Without
@@ -139,9 +152,74 @@ BEGIN
         WHERE user_id = of_user AND version IS NOT NULL ORDER BY version LIMIT at_most;
 END $$;
 
--- A trigger's arguments are the column with the row's user, the table's name (for a partition, the
--- name of the whole table), and the prefix of the kind of owner. The function runs with the rights of
--- its owner, so the application needs no rights here.
+-- The owner of a row; null if it belongs to nobody.
+CREATE FUNCTION tidemark_migration.owner_of(of_source text, of_row jsonb) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    this tidemark_migration.sources;
+    parent_key text;
+    parent_row jsonb;
+BEGIN
+    SELECT * INTO this FROM tidemark_migration.sources WHERE source = of_source;
+    IF this.parent IS NULL THEN
+        RETURN this.prefix || (of_row ->> this.owner_column);
+    END IF;
+    SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = this.parent;
+    EXECUTE format('SELECT to_jsonb(parent) FROM {schema}.%1$I AS parent
+            WHERE parent.%2$I = (jsonb_populate_record(NULL::{schema}.%1$I, jsonb_build_object(%2$L, $1))).%2$I', this.parent, parent_key)
+        INTO parent_row USING of_row ->> this.owner_column;
+    IF parent_row IS NULL THEN
+        RETURN (SELECT owner FROM tidemark_migration.departed
+                WHERE source = this.parent AND key = of_row ->> this.owner_column);
+    END IF;
+    RETURN tidemark_migration.owner_of(this.parent, parent_row);
+END $$;
+
+-- Moves the rows below a row whose owner has changed: for each owner, this is a change of its own.
+CREATE FUNCTION tidemark_migration.move_children(of_source text, of_row jsonb, from_owner text, to_owner text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    parent_key text;
+    child tidemark_migration.sources;
+    child_row jsonb;
+BEGIN
+    SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = of_source;
+    FOR child IN SELECT * FROM tidemark_migration.sources WHERE parent = of_source ORDER BY source LOOP
+        FOR child_row IN EXECUTE format('SELECT to_jsonb(child) FROM {schema}.%1$I AS child
+            WHERE child.%2$I = (jsonb_populate_record(NULL::{schema}.%1$I, jsonb_build_object(%2$L, $1))).%2$I', child.source, child.owner_column)
+            USING of_row ->> parent_key
+        LOOP
+            IF from_owner IS NOT NULL THEN
+                PERFORM tidemark_migration.record_change(from_owner, child.source, child_row, NULL);
+            END IF;
+            IF to_owner IS NOT NULL THEN
+                PERFORM tidemark_migration.record_change(to_owner, child.source, NULL, child_row);
+            END IF;
+            PERFORM tidemark_migration.move_children(child.source, child_row, from_owner, to_owner);
+        END LOOP;
+    END LOOP;
+END $$;
+
+-- Remembers the owner of a row before it is deleted, for the rows below it.
+CREATE FUNCTION tidemark_migration.depart() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+DECLARE
+    old_row jsonb := to_jsonb(OLD);
+    old_key text;
+    old_owner text := tidemark_migration.owner_of(TG_ARGV[0], old_row);
+BEGIN
+    SELECT old_row ->> keys[1] INTO old_key FROM tidemark_migration.sources WHERE source = TG_ARGV[0];
+    IF old_owner IS NOT NULL THEN
+        INSERT INTO tidemark_migration.departed (source, key, owner) VALUES (TG_ARGV[0], old_key, old_owner)
+            ON CONFLICT (source, key) DO UPDATE SET owner = EXCLUDED.owner;
+    END IF;
+    RETURN OLD;
+END $$;
+
+-- A trigger's arguments are the table's name (for a partition, the name of the whole table), the
+-- column with the row's owner, the prefix of the kind of owner, and the table's place: 'child' if its
+-- parent knows the owner, 'parent' if it has rows below it, 'both', or 'alone'. The function runs
+-- with the rights of its owner, so the application needs no rights here.
 CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
 DECLARE
@@ -149,6 +227,7 @@ DECLARE
     after jsonb;
     of_before text;
     of_after text;
+    is_child boolean := TG_ARGV[3] IN ('child', 'both');
 BEGIN
     -- A change that `apply_change` writes has its version already.
     IF current_setting('tidemark_migration.applying', true) = 'on' THEN
@@ -156,22 +235,27 @@ BEGIN
     END IF;
     IF TG_OP <> 'INSERT' THEN
         before := to_jsonb(OLD);
-        of_before := TG_ARGV[2] || (before ->> TG_ARGV[0]);
+        of_before := CASE WHEN is_child THEN tidemark_migration.owner_of(TG_ARGV[0], before)
+            ELSE TG_ARGV[2] || (before ->> TG_ARGV[1]) END;
     END IF;
     IF TG_OP <> 'DELETE' THEN
         after := to_jsonb(NEW);
-        of_after := TG_ARGV[2] || (after ->> TG_ARGV[0]);
+        of_after := CASE WHEN is_child THEN tidemark_migration.owner_of(TG_ARGV[0], after)
+            ELSE TG_ARGV[2] || (after ->> TG_ARGV[1]) END;
     END IF;
     IF of_before = of_after THEN
-        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[1], before, after);
+        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[0], before, after);
         RETURN NULL;
     END IF;
-    -- A row without a user is not migrated. A row that changes its user counts as two changes.
+    -- A row without an owner is not migrated. A row that changes its owner counts as two changes.
     IF of_before IS NOT NULL THEN
-        PERFORM tidemark_migration.record_change(of_before, TG_ARGV[1], before, NULL);
+        PERFORM tidemark_migration.record_change(of_before, TG_ARGV[0], before, NULL);
     END IF;
     IF of_after IS NOT NULL THEN
-        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[1], NULL, after);
+        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[0], NULL, after);
+    END IF;
+    IF TG_OP = 'UPDATE' AND TG_ARGV[3] IN ('parent', 'both') THEN
+        PERFORM tidemark_migration.move_children(TG_ARGV[0], after, of_before, of_after);
     END IF;
     RETURN NULL;
 END $$;
@@ -195,6 +279,29 @@ BEGIN
     UPDATE tidemark_migration.ownerships SET epoch = from_epoch + 1
         WHERE user_id = of_user AND epoch = from_epoch AND (at_version IS NULL OR version = at_version);
     RETURN FOUND;
+END $$;
+
+-- Advances the sequence of a key that the application has chosen, so that it is not given again. The
+-- sequence is set 1,000 ahead: other transactions take fewer values between the two steps, and a
+-- sequence that was set back would give their values again.
+CREATE FUNCTION tidemark_migration.advance_sequence(of_source text, of_row jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    key_name text;
+    sequence_name text;
+    is_ahead boolean;
+BEGIN
+    IF NOT has_any_column_privilege(session_user, format('{schema}.%I', of_source), 'INSERT') THEN
+        RAISE EXCEPTION 'permission denied for the table %', of_source USING ERRCODE = '42501';
+    END IF;
+    FOR key_name IN SELECT unnest(keys) FROM tidemark_migration.sources WHERE source = of_source LOOP
+        sequence_name := pg_get_serial_sequence(format('{schema}.%I', of_source), key_name);
+        CONTINUE WHEN sequence_name IS NULL;
+        EXECUTE format('SELECT last_value >= $1 FROM %s', sequence_name) INTO is_ahead USING (of_row ->> key_name)::bigint;
+        IF NOT is_ahead THEN
+            PERFORM setval(sequence_name, (of_row ->> key_name)::bigint + 1000);
+        END IF;
+    END LOOP;
 END $$;
 
 -- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes
@@ -243,6 +350,7 @@ BEGIN
         EXECUTE pg_catalog.format('INSERT INTO %1$s (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1)
             ON CONFLICT (%3$s) %4$s', name, names, (SELECT pg_catalog.string_agg(pg_catalog.format('%I', key), ', ') FROM pg_catalog.unnest(key_names) AS key),
             coalesce('DO UPDATE SET ' || settings, 'DO NOTHING')) USING after;
+        PERFORM tidemark_migration.advance_sequence(of_source, after);
     END IF;
     PERFORM pg_catalog.set_config('tidemark_migration.applying', 'off', true);
     RETURN true;

@@ -15,7 +15,7 @@ use super::ownership::{Ownership, Side};
 use super::plan::{Phase, Plan};
 use crate::mapping::related::{Similar, plain};
 use crate::mapping::{Mapping, Table};
-use crate::row::Row;
+use crate::row::{Cell, Row};
 use crate::source::{Schema, quoted, source_failure};
 use crate::{Failure, FailureKind};
 
@@ -81,7 +81,11 @@ impl Postgres {
     /// The condition that a column of the mapping equals a text parameter. The parameter is
     /// converted to the column's own type, so that PostgreSQL can use the column's index.
     fn column_equals(&self, table: &Table, column: &str, parameter: usize) -> String {
-        let name = self.schema.column(table, column).unwrap_or(column);
+        self.physical_equals(table, self.schema.column(table, column).unwrap_or(column), parameter)
+    }
+
+    /// The same for a column by its name in PostgreSQL.
+    fn physical_equals(&self, table: &Table, name: &str, parameter: usize) -> String {
         let (table, quoted, name) = (self.table(table), quoted(name), name.replace('\'', "''"));
         format!(
             "this.{quoted} = (jsonb_populate_record(NULL::{table}, jsonb_build_object('{name}', ${parameter}::text))).{quoted}"
@@ -269,6 +273,63 @@ impl Postgres {
         self.rows_where(table, &filter, &parameters).await
     }
 
+    /// The rows of other tables with which a changed row is joined, before or after the change.
+    pub(super) async fn rows_joining(
+        &self,
+        user: &str,
+        table: &Table,
+        of: [Option<&Row>; 2],
+    ) -> Result<Vec<Row>, Failure> {
+        let mut all: Vec<Row> = Vec::new();
+        let mut joins = Vec::new();
+        for other in self.schema.mapping.owned() {
+            let of_table = other.joins.iter().filter(|join| join.table == table.name);
+            joins.extend(of_table.map(|join| (Arc::clone(other), join.on.clone())));
+        }
+        for (other, on) in joins {
+            for row in of.into_iter().flatten() {
+                let equal = on.iter().enumerate().map(|(n, (_, own))| self.column_equals(&other, own, n + 1));
+                let filter = equal.collect::<Vec<_>>().join(" AND ");
+                let value = |(theirs, _): &(String, String)| table.cell(&row.columns, theirs).and_then(Cell::text);
+                let values: Vec<_> = on.iter().map(value).collect();
+                let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                for found in self.rows_where(&other, &filter, &parameters).await? {
+                    if found.owner.as_deref() == Some(user) && !all.contains(&found) {
+                        all.push(found);
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The rows that PostgreSQL deletes together with a row. `None` if it would change rows in another
+    /// way, or rows of other owners.
+    pub(super) async fn dependents(&self, user: &str, row: &Row) -> Result<Option<Vec<Row>>, Failure> {
+        let (mut all, mut waiting) = (Vec::new(), vec![row.clone()]);
+        while let Some(row) = waiting.pop() {
+            let of_table = self.schema.dependencies.iter().filter(|found| found.refers_to == row.table.name);
+            for dependency in of_table.cloned().collect::<Vec<_>>() {
+                let table = table_of(&self.schema.mapping, &dependency.table)?;
+                let (mut filter, mut values) = (Vec::new(), Vec::new());
+                for (own, other) in &dependency.columns {
+                    values.push(row.columns.get(other).and_then(Cell::text));
+                    filter.push(self.physical_equals(&table, own, values.len()));
+                }
+                let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                let found = self.rows_where(&table, &filter.join(" AND "), &parameters).await?;
+                if found.iter().any(|found| !dependency.is_cascade || found.owner.as_deref() != Some(user)) {
+                    return Ok(None);
+                }
+                let is_new = |found: &Row| !all.contains(found);
+                let found: Vec<_> = found.into_iter().filter(is_new).collect();
+                all.extend(found.clone());
+                waiting.extend(found);
+            }
+        }
+        Ok(Some(all))
+    }
+
     fn is_similar(&self, table: &Table, similar: &Similar, parameter: usize) -> String {
         let name = self.schema.column(table, similar.column()).unwrap_or(similar.column());
         let column = format!("this.{}", quoted(name));
@@ -352,7 +413,15 @@ impl Postgres {
     pub(super) async fn put(&self, row: &Row) -> Result<PostgresWrite, Failure> {
         let json = row.json().map_err(|error| unreadable("a row", error))?;
         let sql = self.upsert(&row.table, row.columns.keys());
-        write_outcome(self.client.execute(&sql, &[&json]).await)
+        let outcome = write_outcome(self.client.execute(&sql, &[&json]).await)?;
+        if outcome == PostgresWrite::Written {
+            let advance = "SELECT tidemark_migration.advance_sequence($1, $2::text::jsonb)";
+            match self.client.execute(advance, &[&row.table.name, &json]).await {
+                Err(error) if !is_missing(&error) => return Err(source_failure(error)),
+                _ => {}
+            }
+        }
+        Ok(outcome)
     }
 
     /// An update of some columns, or an insert if there is no such row; the parameter is the row's
@@ -429,7 +498,8 @@ impl Postgres {
 
 /// Whether a table of the cutover is missing: it has not started, or was rolled back.
 fn is_missing(error: &tokio_postgres::Error) -> bool {
-    matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
+    let missing = [&SqlState::UNDEFINED_TABLE, &SqlState::UNDEFINED_FUNCTION, &SqlState::INVALID_SCHEMA_NAME];
+    error.code().is_some_and(|code| missing.contains(&code))
 }
 
 fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<PostgresWrite, Failure> {

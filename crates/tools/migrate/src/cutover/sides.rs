@@ -108,11 +108,14 @@ impl Sides {
         } else {
             // The current rows may be newer than the change. Then a later change is pending, and
             // applying it gives the same items.
-            let (user, rows) = tokio::try_join!(
+            let (user, mut rows, joined) = tokio::try_join!(
                 self.postgres.user(&entry.user),
-                self.postgres.related_rows(&entry.user, &entry.table, change)
+                self.postgres.related_rows(&entry.user, &entry.table, change),
+                self.postgres.rows_joining(&entry.user, &entry.table, change),
             )?;
-            item_writes::of_row(change, user.as_ref(), &rows, &self.world)
+            rows.extend(joined.clone());
+            let touching: Vec<_> = change.into_iter().flatten().chain(&joined).collect();
+            item_writes::of_rows(&touching, user.as_ref(), &rows, &self.world)
         };
         loop {
             match self.dynamo.write(&entry.user, Fence::Replicated(entry.version), &writes).await? {
@@ -370,7 +373,22 @@ impl Sides {
             true => entry.after.clone(),
             false => self.postgres.user(user).await?,
         };
-        let writes = item_writes::of_row(change, of_user.as_ref(), &rows, &self.world);
+        // PostgreSQL will delete further rows with this one; their items go in the same transaction.
+        let mut gone = Vec::new();
+        if let (Some(before), true) = (&entry.before, is_gone) {
+            let Some(dependents) = self.postgres.dependents(user, before).await? else { return Ok(None) };
+            gone = dependents;
+        }
+        for dependent in &gone {
+            rows.extend(self.postgres.related_rows(user, &dependent.table, [Some(dependent), None]).await?);
+        }
+        rows.retain(|row| !gone.iter().any(|gone| gone == row));
+        // The rows with which the changed row is joined, as they will be after the change.
+        let joined = self.postgres.rows_joining(user, &row.table, change).await?;
+        let joined: Vec<_> = joined.into_iter().map(|other| other.joined(row, entry.after.as_ref())).collect();
+        rows.extend(joined.clone());
+        let touching: Vec<_> = change.into_iter().flatten().chain(&joined).chain(&gone).collect();
+        let writes = item_writes::of_rows(&touching, of_user.as_ref(), &rows, &self.world);
         Ok(Some((entry, writes)))
     }
 }

@@ -113,7 +113,10 @@ impl Writer {
         let taken = if is_gone { postgres.delete(row, user).await } else { postgres.put(row).await };
         match taken? {
             PostgresWrite::Written => Ok(true),
-            PostgresWrite::NotOwner => Ok(false),
+            PostgresWrite::NotOwner => {
+                self.bring_owners_together(user, row).await?;
+                Ok(false)
+            }
             // If the user has moved, the violating row may be the user's own: it was deleted in
             // DynamoDB, and PostgreSQL does not know that yet.
             PostgresWrite::UniqueViolation
@@ -125,6 +128,17 @@ impl Writer {
                 Err(WriteError::Taken(format!("a value that must be unique in {}", row.table.name)))
             }
         }
+    }
+
+    /// A row that changes its owner is written in PostgreSQL, in one statement for both owners: they
+    /// move there first.
+    async fn bring_owners_together(&self, user: &str, row: &Row) -> Result<(), WriteError> {
+        let before = self.sides.postgres.row_by_id(row).await?.and_then(|before| before.owner);
+        if let Some(owner) = before.filter(|owner| owner != user) {
+            self.sides.move_user(&owner, Side::Postgres).await?;
+            self.sides.move_user(user, Side::Postgres).await?;
+        }
+        Ok(())
     }
 
     /// Refuses a row that DynamoDB would not have.
@@ -149,6 +163,11 @@ impl Writer {
             return Ok(false);
         }
         let Some(rows) = self.sides.rows_at(row, user, ownership.version).await? else { return Ok(false) };
+        if rows.0.as_ref().is_some_and(|before| before.owner.as_deref() != Some(user)) {
+            self.sides.move_user(user, Side::Postgres).await?;
+            self.bring_owners_together(user, row).await?;
+            return Ok(false);
+        }
         // The row is already deleted, by an earlier attempt of this delete or by another request. A
         // change of nothing is not replicated.
         if is_gone && rows.0.is_none() {

@@ -200,9 +200,13 @@ impl Compiler<'_> {
         let owner = table.owner.as_ref().and_then(|owner| {
             check(self, &owner.column);
             if let Some(parent) = &owner.through
-                && file.tables.get(parent.as_ref().as_str()).is_none_or(|parent| parent.owner.is_none())
+                && file
+                    .tables
+                    .get(parent.as_ref().as_str())
+                    .is_none_or(|parent| parent.owner.is_none() || parent.key.len() != 1)
             {
-                self.error(parent.span().start, format!("there is no table {:?} with an owner", parent.as_ref()));
+                let why = format!("there is no table {:?} with an owner and a key of one column", parent.as_ref());
+                self.error(parent.span().start, why);
             }
             let kind = self.owners.iter().position(|kind| kind.name == *owner.kind.as_ref());
             if kind.is_none() {
@@ -291,6 +295,13 @@ impl Compiler<'_> {
             for column in join.on.values().filter(|column| !columns.contains_key(column.as_ref())) {
                 self.error(column.span().start, format!("there is no column {:?}", column.as_ref()));
             }
+            let kind = |table: &TableFile| table.owner.as_ref().map(|owner| owner.kind.as_ref().clone());
+            if kind(other) != kind(table) {
+                self.error(
+                    join.table.span().start,
+                    "joined rows need the same kind of owner, so that they move together",
+                );
+            }
             let text = |text: &Text| text.as_ref().clone();
             joins.push(Join {
                 name: text(name),
@@ -312,6 +323,9 @@ impl Compiler<'_> {
         is_own: &impl Fn(&Code) -> bool,
     ) -> ItemSpec {
         let key = self.key(scope, &item.key);
+        if key.iter().flat_map(Template::codes).any(|code| uses_join(code, scope.values)) {
+            self.error(item.key.span().start, "a key cannot use a join: it would change when another row does");
+        }
         let is_own = key.iter().flat_map(Template::codes).any(is_own);
         let mut attributes: BTreeMap<&String, &Spanned<AttributeFile>> = file.target.attributes.iter().collect();
         attributes.extend(&table.attributes);
@@ -425,6 +439,19 @@ fn readable(file: &MappingFile) -> Vec<String> {
 fn physical(file: &MappingFile, name: &str) -> String {
     let named = file.tables.get(name).and_then(|table| table.name.clone());
     named.unwrap_or_else(|| name.to_owned())
+}
+
+/// Whether an expression uses joined rows.
+fn uses_join(code: &Code, values: &[(String, Code)]) -> bool {
+    let mut found = false;
+    code.each(&mut |part| {
+        found |= match part {
+            Code::Field(..) => true,
+            Code::Named(place) => values.get(*place).is_some_and(|(_, code)| uses_join(code, values)),
+            _ => false,
+        };
+    });
+    found
 }
 
 /// Whether an expression is the owner's id, perhaps after a check.

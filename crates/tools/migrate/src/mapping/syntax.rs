@@ -1,19 +1,17 @@
 //! The syntax of expressions and templates in a mapping.
-//!
-//! ```text
-//! expression  = or
-//! or          = and { "or" and }
-//! and         = not { "and" not }
-//! not         = [ "not" ] comparison
-//! comparison  = fallback [ ("=" | "<>" | "<" | "<=" | ">" | ">=") fallback
-//!                        | "is" [ "not" ] "null"
-//!                        | [ "not" ] "in" "(" fallback { "," fallback } ")" ]
-//! fallback    = piped { "??" piped }
-//! piped       = primary { "|" conversion [ "(" expression { "," expression } ")" ] }
-//! primary     = column [ "." field ] | "$" name [ "." column ] | 'text' | number
-//!             | "true" | "false" | "null" | "(" expression ")"
-//! template    = text with placeholders: "ORDER#{id | pad(12)}"
-//! ```
+
+// expression  = or
+// or          = and { "or" and }
+// and         = not { "and" not }
+// not         = [ "not" ] comparison
+// comparison  = fallback [ ("=" | "<>" | "<" | "<=" | ">" | ">=") fallback
+//                        | "is" [ "not" ] "null"
+//                        | [ "not" ] "in" "(" fallback { "," fallback } ")" ]
+// fallback    = piped { "??" piped }
+// piped       = primary { "|" conversion [ "(" expression { "," expression } ")" ] }
+// primary     = column [ "." field ] | "$" name [ "." column ] | 'text' | number
+//             | "true" | "false" | "null" | "(" expression ")"
+// template    = text with placeholders: "ORDER#{id | pad(12)}"
 
 use std::fmt;
 

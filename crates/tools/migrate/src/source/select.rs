@@ -66,6 +66,17 @@ impl Schema {
         json
     }
 
+    /// The expression that orders joined rows by a column, as [`Row::joined`](crate::row::Row::joined)
+    /// does: numbers by value, and everything else by the bytes of its text.
+    fn order(&self, table: &Table, column: &str) -> Option<String> {
+        let name = self.column(table, column)?;
+        let kind = self.columns.get(&table.name)?.get(name)?;
+        let is_number =
+            matches!(kind.as_str(), "bigint" | "integer" | "smallint" | "numeric" | "real" | "double precision");
+        let column = format!("joined.{}", quoted(name));
+        Some(if is_number { column } else { format!("{column}::text COLLATE \"C\"") })
+    }
+
     /// The expression for the rows that are joined with a row.
     fn join(&self, table: &Table, row: &str, join: &Join) -> Option<String> {
         let other = self.mapping.table(&join.table)?;
@@ -74,8 +85,8 @@ impl Schema {
             Some(format!("joined.{} = {row}.{}", quoted(theirs), quoted(own)))
         });
         let on = on.collect::<Option<Vec<_>>>()?.join(" AND ");
-        let order = join.order.iter().chain(&other.key).filter_map(|column| self.column(other, column));
-        let order = order.map(|column| format!("joined.{}", quoted(column))).collect::<Vec<_>>().join(", ");
+        let order = join.order.iter().chain(&other.key).filter_map(|column| self.order(other, column));
+        let order = order.collect::<Vec<_>>().join(", ");
         let from = self.table(&join.table);
         Some(if join.is_one {
             format!("(SELECT to_jsonb(joined) FROM {from} AS joined WHERE {on} ORDER BY {order} LIMIT 1)")

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Postgres, quoted};
+use crate::Failure;
 use crate::source::source_failure;
-use crate::{Failure, FailureKind};
 
 /// The class of the advisory locks by which a move asks the writers of a user to give way ("tide").
 const MOVE_LOCK: &str = "1953064037";
@@ -25,15 +25,21 @@ impl Postgres {
         }
         for table in self.schema.mapping.owned() {
             let Some(owner) = &table.owner else { continue };
-            if owner.through.is_some() || !table.joins.is_empty() {
-                return Err(FailureKind::Cutover.because(format!(
-                    "the live tables with joins or `through`, such as {}, cannot be captured yet",
-                    table.name
-                )));
-            }
             let (name, keys) = (self.table(table), self.schema.key_columns(table));
             let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
             let (regclass, source, prefix) = (literal(&name), literal(&table.name), literal(&owner.prefix));
+            let is_parent = self
+                .schema
+                .mapping
+                .owned()
+                .any(|other| other.owner.as_ref().is_some_and(|owner| owner.through.as_ref() == Some(&table.name)));
+            let place = match (owner.through.is_some(), is_parent) {
+                (true, true) => "both",
+                (true, false) => "child",
+                (false, true) => "parent",
+                (false, false) => "alone",
+            };
+            let parent = owner.through.as_ref().map_or_else(|| "NULL".to_owned(), |parent| literal(parent));
             let owner = literal(self.schema.column(table, &owner.column).unwrap_or(&owner.column));
             let keys = keys.iter().map(|key| literal(key)).collect::<Vec<_>>().join(", ");
             // A partition's trigger would otherwise report the partition's name.
@@ -48,13 +54,20 @@ impl Postgres {
                          RAISE EXCEPTION '% has no unique index of % alone, by which its rows are written', {regclass}, array_to_string(ARRAY[{keys}], ', ');
                      END IF;
                  END $$;
-                 INSERT INTO tidemark_migration.sources (source, keys) VALUES ({source}, ARRAY[{keys}]);
-                 CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({owner}, {source}, {prefix});
+                 INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix)
+                     VALUES ({source}, ARRAY[{keys}], {owner}, {parent}, {prefix});
+                 CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}');
                  CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
                  -- Also for the changes of a logical replication, and of other sessions with
                  -- session_replication_role = replica: they would otherwise be lost.
                  ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
             ));
+            if is_parent {
+                sql.push_str(&format!(
+                    "CREATE TRIGGER tidemark_depart BEFORE DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.depart({source});
+                     ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_depart;\n"
+                ));
+            }
         }
         for (name, content) in files {
             let content = content.replace('\'', "''");
@@ -78,7 +91,8 @@ impl Postgres {
              GRANT USAGE ON SCHEMA tidemark_migration TO {role};
              GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
              GRANT DELETE ON tidemark_migration.outbox TO {role};
-             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.numbered_changes TO {role};
+             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.numbered_changes,
+                 tidemark_migration.advance_sequence TO {role};
              COMMIT;"
         );
         self.all_or_nothing(&sql).await
