@@ -136,6 +136,10 @@ impl Migration {
         let how = ["--source-zone", "UTC"].iter().chain(how).map(|flag| (*flag).to_owned());
         let table = ["--table".to_owned(), Database::OKUSURI.to_owned(), "--endpoint".to_owned(), self.database.url()];
         match phase {
+            "preflight" => {
+                all.drain(2..);
+                all.extend(source.into_iter().chain(how));
+            }
             "export" => all.extend(source),
             "transform" => all.extend(how),
             "load" => all.extend(table.into_iter().chain(["--rate", "1000000"].map(str::to_owned))),

@@ -11,7 +11,9 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
-use crate::{Failure, FailureKind, adopt, check, cutover, export, load, repair, rollback, status, transform};
+use crate::{
+    Failure, FailureKind, adopt, check, cutover, export, load, preflight, repair, rollback, status, transform,
+};
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
 /// returns from each of these.
@@ -29,6 +31,8 @@ pub struct Command {
 
 #[derive(Debug, Subcommand)]
 enum PhaseCommand {
+    /// Says what would stop the migration, or surprise it; changes nothing.
+    Preflight(preflight::Arguments),
     /// Copies the tables into the run's folder, in one snapshot.
     Export(export::Arguments),
     /// Transforms the rows into items, deterministically, and reports the rejected rows.
@@ -162,6 +166,7 @@ pub async fn run(command: Command, product: &Product) -> Result<PhaseOutcome, Fa
 /// See [`run()`].
 pub async fn run_quietly(command: Command, product: &Product) -> Result<Report, Failure> {
     match command.phase {
+        PhaseCommand::Preflight(arguments) => preflight::run(arguments, product).await,
         PhaseCommand::Export(arguments) => export::run(arguments, product).await,
         PhaseCommand::Transform(arguments) => transform::run(arguments, product),
         PhaseCommand::Load(arguments) => load::run(arguments).await,

@@ -175,6 +175,7 @@ async fn begin(
         let text = "Would create the schema tidemark_migration and its triggers.".to_owned();
         return Ok(report("capture", &json!({ "dryRun": true }), text));
     }
+    postgres.preflight().await?;
     // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
     let id = run.begin(database)?.run;
     run_state::record_stage(run, &id, Stage::Capture)?;

@@ -3,13 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::{Postgres, quoted};
-use crate::Failure;
 use crate::source::source_failure;
+use crate::{Failure, preflight};
 
 /// The class of the advisory locks by which a move asks the writers of a user to give way ("tide").
 const MOVE_LOCK: &str = "1953064037";
 
 impl Postgres {
+    /// Refuses a source that would stop the migration later, before anything is changed.
+    pub(in crate::cutover) async fn preflight(&self) -> Result<(), Failure> {
+        self.schema.check_known()?;
+        preflight::check(&self.client, &self.schema).await
+    }
+
     /// Starts a cutover: creates its tables and triggers, and stores copies of the folder's files, in
     /// one transaction. Waits at most five seconds for concurrent writes.
     pub(in crate::cutover) async fn install(&self, run: &str, files: &BTreeMap<String, String>) -> Result<(), Failure> {
@@ -27,7 +33,7 @@ impl Postgres {
             let Some(owner) = &table.owner else { continue };
             let (name, keys) = (self.table(table), self.schema.key_columns(table));
             let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
-            let (regclass, source, prefix) = (literal(&name), literal(&table.name), literal(&owner.prefix));
+            let (source, prefix) = (literal(&table.name), literal(&owner.prefix));
             let is_parent = self
                 .schema
                 .mapping
@@ -44,17 +50,7 @@ impl Postgres {
             let keys = keys.iter().map(|key| literal(key)).collect::<Vec<_>>().join(", ");
             // A partition's trigger would otherwise report the partition's name.
             sql.push_str(&format!(
-                "DO $$ BEGIN
-                     IF NOT EXISTS (
-                         SELECT FROM pg_index WHERE indrelid = {regclass}::regclass AND indisunique AND indimmediate AND indpred IS NULL
-                         AND (SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute
-                              WHERE attrelid = indrelid AND attnum = ANY (indkey[0:indnkeyatts - 1]))
-                             = (SELECT array_agg(name ORDER BY name COLLATE \"C\") FROM unnest(ARRAY[{keys}]) AS name)
-                     ) THEN
-                         RAISE EXCEPTION '% has no unique index of % alone, by which its rows are written', {regclass}, array_to_string(ARRAY[{keys}], ', ');
-                     END IF;
-                 END $$;
-                 INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix)
+                "INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix)
                      VALUES ({source}, ARRAY[{keys}], {owner}, {parent}, {prefix});
                  CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}');
                  CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();

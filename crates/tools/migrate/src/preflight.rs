@@ -1,0 +1,156 @@
+//! `preflight`: says what would stop a migration, or surprise it, before anything is changed.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use serde_json::json;
+use tokio_postgres::Client;
+
+use crate::arguments::MappingArguments;
+use crate::command::Product;
+use crate::source::{Schema, Server, connect, quoted, source_failure};
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
+
+/// The source, the mapping and its parameters.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    mapping: MappingArguments,
+    /// A column that the mapping does not know and that is not exported: `user.nickname`. May be
+    /// given several times.
+    #[arg(long = "ignore-column", value_name = "TABLE.COLUMN")]
+    ignored: Vec<String>,
+}
+
+/// What was found: some of it stops a cutover.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// The cutover would fail.
+    pub(crate) stops: Vec<String>,
+    /// The cutover would succeed, and somebody should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The command.
+pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
+    // The parameters and the secret, too, are checked before anything begins.
+    let world = arguments.mapping.world(product, "preflight", jiff::Timestamp::UNIX_EPOCH)?;
+    let client = connect(&arguments.server).await?;
+    let schema = Schema::read(&client, &arguments.server.schema, &world.mapping).await?;
+    let ignored = BTreeSet::from_iter(arguments.ignored);
+    let mut findings = find(&client, &schema, &ignored).await?;
+    findings.stops.extend(schema.check(&ignored).err().map(|failure| failure.to_string()));
+    let Findings { stops, warnings } = findings;
+    let mut text = match (stops.len(), warnings.len()) {
+        (0, 0) => "Nothing stands in the way of the migration.".to_owned(),
+        (stops, warnings) => format!("{stops} findings stop the migration, and {warnings} should be known."),
+    };
+    for (what, all) in [("stops", &stops), ("to know", &warnings)] {
+        all.iter().for_each(|finding| text.push_str(&format!("\n  {what}: {finding}")));
+    }
+    if !schema.left_behind.is_empty() {
+        text.push_str(&format!("\ntables that are not migrated: {}", schema.left_behind.join(", ")));
+    }
+    let json =
+        json!({ "phase": "preflight", "stops": stops, "warnings": warnings, "tablesLeftBehind": schema.left_behind });
+    let outcome = if stops.is_empty() && warnings.is_empty() { PhaseOutcome::Done } else { PhaseOutcome::NeedsReview };
+    Ok(Report { outcome, json, text })
+}
+
+/// Refuses a cutover that would fail later.
+///
+/// # Errors
+/// `cutover` with everything that stands in the way.
+pub(crate) async fn check(client: &Client, schema: &Schema) -> Result<(), Failure> {
+    let findings = find(client, schema, &BTreeSet::new()).await?;
+    match &*findings.stops {
+        [] => Ok(()),
+        stops => Err(FailureKind::Cutover.because(format!("{}. `preflight` shows more", stops.join("; ")))),
+    }
+}
+
+async fn find(client: &Client, schema: &Schema, ignored: &BTreeSet<String>) -> Result<Findings, Failure> {
+    let mut findings = Findings::default();
+    let facts = client
+        .query_one(
+            "SELECT pg_is_in_recovery(), has_database_privilege(current_database(), 'CREATE'),
+                    current_setting('default_transaction_isolation')",
+            &[],
+        )
+        .await
+        .map_err(source_failure)?;
+    if facts.get(0) {
+        findings.stops.push("this server is a standby: only `export` can read it".to_owned());
+    }
+    if !facts.get::<_, bool>(1) {
+        findings.stops.push("the role may not create a schema in this database".to_owned());
+    }
+    let isolation: &str = facts.get(2);
+    if isolation != "read committed" {
+        findings.warnings.push(format!(
+            "the default isolation level is {isolation}: the application's transactions may fail with 40001 while an \
+             owner moves, and have to be repeated"
+        ));
+    }
+    for table in schema.mapping.owned() {
+        // `Schema::check` names tables that are missing.
+        if schema.columns.contains_key(&table.name) {
+            find_in_table(client, schema, (&table.name, &schema.key_columns(table)), ignored, &mut findings).await?;
+        }
+    }
+    Ok(findings)
+}
+
+async fn find_in_table(
+    client: &Client,
+    schema: &Schema,
+    (table, keys): (&str, &[String]),
+    ignored: &BTreeSet<String>,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    let name = format!("{}.{}", quoted(&schema.name), quoted(table));
+    let sql = "SELECT pg_has_role(relowner, 'USAGE'),
+            EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisunique AND indimmediate AND indpred IS NULL
+                AND (SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute
+                     WHERE attrelid = c.oid AND attnum = ANY (indkey[0:indnkeyatts - 1]))
+                    = (SELECT array_agg(name ORDER BY name COLLATE \"C\") FROM unnest($2::text[]) AS name)),
+            relrowsecurity,
+            ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+                  AND attnotnull AND NOT atthasdef AND attidentity = ''),
+            ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal
+                  AND tgname NOT LIKE 'tidemark\\_%' AND tgenabled <> 'D')
+        FROM pg_class c WHERE c.oid = $1::text::regclass";
+    let row = client.query_one(sql, &[&name, &keys]).await.map_err(source_failure)?;
+    if !row.get::<_, bool>(0) {
+        findings.stops.push(format!("the role is not an owner of {table}, so it cannot create triggers on it"));
+    }
+    if !row.get::<_, bool>(1) {
+        findings.stops.push(format!("{table} has no unique index of {} alone", keys.join(", ")));
+    }
+    if row.get(2) {
+        findings.warnings.push(format!("{table} has row security: the role has to see all rows"));
+    }
+    let spec = schema.mapping.table(table);
+    let is_ignored = |column: &String| {
+        ignored.contains(&format!("{table}.{column}")) || spec.is_some_and(|spec| spec.ignored.contains(column))
+    };
+    let required: Vec<_> = row.get::<_, Vec<String>>(3).into_iter().filter(is_ignored).collect();
+    if !required.is_empty() {
+        findings.warnings.push(format!(
+            "{table}: {} is left behind, and is NOT NULL without a default: PostgreSQL refuses rows that are made in \
+             DynamoDB",
+            required.join(", ")
+        ));
+    }
+    let triggers: Vec<String> = row.get(4);
+    if !triggers.is_empty() {
+        findings.warnings.push(format!(
+            "{table} has triggers ({}): PostgreSQL may store other values than DynamoDB for rows of moved owners, and \
+             `--compare` names each",
+            triggers.join(", ")
+        ));
+    }
+    Ok(())
+}
