@@ -7,6 +7,7 @@ mod cutover;
 mod faults;
 mod kills;
 mod operator;
+mod pace;
 mod replica;
 mod rights;
 mod rollback;

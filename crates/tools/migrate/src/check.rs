@@ -17,6 +17,7 @@ use crate::arguments::MappingFile;
 use crate::command::Product;
 use crate::item::{AS_OF, Attributes, Key, VERSION, item_hash, read_line};
 use crate::mapping::{Target, World};
+use crate::pace::Pace;
 use crate::run::{LineReader, LineWriter, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
 use crate::transform::Items;
@@ -105,8 +106,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let target = table.open().await;
     let bar = progress_bar(items.count(), "items");
     let check = Mutex::new((expected, ScanResult::default(), MarkerPairs::new(&world, now)));
+    let pace = Pace::new(None);
+    let _controlled = pace.follow(&run)?;
     let segments = (0..i32::from(parallel)).map(|segment| {
-        scan(&target, segment, parallel.into(), |item| {
+        scan(&target, &pace, segment, parallel.into(), |item| {
             bar.inc(1);
             let mut check = check.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let (expected, found, markers) = &mut *check;
@@ -154,9 +157,16 @@ fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes)) -> Result<()
 }
 
 /// Reads a segment of the table, with consistent reads.
-async fn scan(table: &Table, segment: i32, segments: i32, mut take: impl FnMut(Attributes)) -> Result<(), Failure> {
+async fn scan(
+    table: &Table,
+    pace: &Pace,
+    segment: i32,
+    segments: i32,
+    mut take: impl FnMut(Attributes),
+) -> Result<(), Failure> {
     let mut start = None;
     loop {
+        pace.take(1).await;
         let page = table.scan().consistent_read(true).segment(segment).total_segments(segments);
         let page = page.set_exclusive_start_key(start).send().await.map_err(StoreError::from)?;
         page.items.unwrap_or_default().into_iter().for_each(&mut take);

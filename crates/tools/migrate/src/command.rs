@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
+use crate::pace::Metrics;
 use crate::{
-    Failure, FailureKind, adopt, check, cutover, export, load, preflight, repair, rollback, status, transform,
+    Failure, FailureKind, adopt, check, cutover, export, load, pace, preflight, repair, rollback, status, transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
@@ -27,6 +29,10 @@ pub struct Command {
     /// Prints the report, or the error, as JSON.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Writes the progress of the command to this file every second, in the text format of
+    /// OpenMetrics.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub metrics_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -50,6 +56,8 @@ enum PhaseCommand {
     Adopt(adopt::Arguments),
     /// Returns to PostgreSQL, from any state of the run.
     Rollback(rollback::Arguments),
+    /// Pauses a running command, or changes its rate.
+    Control(pace::Arguments),
     /// Shows how far a run is.
     Status(status::Arguments),
 }
@@ -165,17 +173,44 @@ pub async fn run(command: Command, product: &Product) -> Result<PhaseOutcome, Fa
 /// # Errors
 /// See [`run()`].
 pub async fn run_quietly(command: Command, product: &Product) -> Result<Report, Failure> {
-    match command.phase {
-        PhaseCommand::Preflight(arguments) => preflight::run(arguments, product).await,
-        PhaseCommand::Export(arguments) => export::run(arguments, product).await,
-        PhaseCommand::Transform(arguments) => transform::run(arguments, product),
-        PhaseCommand::Load(arguments) => load::run(arguments).await,
-        PhaseCommand::Check(arguments) => check::run(arguments, product).await,
-        PhaseCommand::Cutover(arguments) => cutover::run(arguments, product).await,
-        PhaseCommand::Repair(arguments) => repair::run(arguments, product).await,
-        PhaseCommand::Adopt(arguments) => adopt::run(arguments, product).await,
-        PhaseCommand::Rollback(arguments) => rollback::run(arguments, product).await,
-        PhaseCommand::Status(arguments) => status::run(arguments),
+    let (name, file) = (command.phase.name(), command.metrics_file.clone());
+    match file {
+        Some(file) => Metrics::during(name, file, command.phase.run(product)).await?,
+        None => command.phase.run(product).await,
+    }
+}
+
+impl PhaseCommand {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Preflight(_) => "preflight",
+            Self::Export(_) => "export",
+            Self::Transform(_) => "transform",
+            Self::Load(_) => "load",
+            Self::Check(_) => "check",
+            Self::Cutover(_) => "cutover",
+            Self::Repair(_) => "repair",
+            Self::Adopt(_) => "adopt",
+            Self::Rollback(_) => "rollback",
+            Self::Control(_) => "control",
+            Self::Status(_) => "status",
+        }
+    }
+
+    async fn run(self, product: &Product) -> Result<Report, Failure> {
+        match self {
+            Self::Preflight(arguments) => preflight::run(arguments, product).await,
+            Self::Export(arguments) => export::run(arguments, product).await,
+            Self::Transform(arguments) => transform::run(arguments, product),
+            Self::Load(arguments) => load::run(arguments).await,
+            Self::Check(arguments) => check::run(arguments, product).await,
+            Self::Cutover(arguments) => cutover::run(arguments, product).await,
+            Self::Repair(arguments) => repair::run(arguments, product).await,
+            Self::Adopt(arguments) => adopt::run(arguments, product).await,
+            Self::Rollback(arguments) => rollback::run(arguments, product).await,
+            Self::Control(arguments) => pace::run(arguments),
+            Self::Status(arguments) => status::run(arguments),
+        }
     }
 }
 

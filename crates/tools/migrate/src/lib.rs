@@ -18,6 +18,7 @@ mod failure;
 pub mod item;
 pub mod load;
 pub mod mapping;
+mod pace;
 pub mod preflight;
 pub mod reject;
 pub mod repair;

@@ -1,15 +1,13 @@
 //! `load`: writes the items into the table, and never overwrites a newer item.
 
-mod rate_limiter;
 mod writer;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use futures::future::try_join_all;
-use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::{StoreError, Table};
@@ -17,11 +15,11 @@ use store::{StoreError, Table};
 use crate::cutover::finished_runs;
 use crate::cutover::run_state::check_not_dual;
 use crate::item::read_line;
+use crate::pace::{Pace, PaceStatus, write_units};
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
-use crate::terminal::progress_bar;
+use crate::terminal::{Progress as ProgressBar, progress_bar};
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-use rate_limiter::{RateLimiter, write_units};
 use writer::{PutOutcome, Writer};
 
 /// The name of the file with the progress of a load.
@@ -46,7 +44,7 @@ pub struct Arguments {
     #[arg(long)]
     into_existing: bool,
     /// The most write units a second, without those of the indexes. A new on-demand table takes
-    /// 4,000.
+    /// 4,000. `control` changes it while the load runs, and throttled answers lower it for a while.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
     /// The number of requests at once, each with up to 25 items.
@@ -110,15 +108,18 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let before = progress.loaded.values().sum::<u64>();
     let bar = progress_bar(items.count(), "items");
     bar.set_position(before);
-    let writer = Writer::new(target, items.target.clone(), finished);
-    let loader = Loader { run: &run, writer, limiter: RateLimiter::new(rate), bar, progress: Mutex::new(progress) };
+    let pace = Pace::new(Some(rate));
+    let _controlled = pace.follow(&run)?;
+    let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
+    let loader = Loader { run: &run, writer, pace, bar, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
     loader.bar.finish_and_clear();
     // Also after a failure, so that the finished work is not repeated.
     let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     run.write(PROGRESS, &progress)?;
     outcome?;
-    let report = report(&progress, progress.loaded.values().sum::<u64>() - before, start.elapsed());
+    let now = progress.loaded.values().sum::<u64>() - before;
+    let report = report(&progress, now, start.elapsed(), loader.pace.status());
     run.write_report("load", &report)?;
     Ok(report)
 }
@@ -166,7 +167,7 @@ fn dry_run_report(
 struct Loader<'l> {
     run: &'l Run,
     writer: Writer,
-    limiter: RateLimiter,
+    pace: Arc<Pace>,
     bar: ProgressBar,
     progress: Mutex<Progress>,
 }
@@ -218,7 +219,7 @@ impl Loader<'_> {
 
     async fn put(&self, chunk: &mut Chunk, written: &Mutex<Instant>) -> Result<(), Failure> {
         let items = std::mem::take(&mut chunk.items);
-        self.limiter.take(items.iter().map(|item| item.units).sum()).await;
+        self.pace.take(items.iter().map(|item| item.units).sum()).await;
         let puts = self.writer.put(&items).await?;
         let lines = std::mem::take(&mut chunk.lines);
         self.bar.inc(lines);
@@ -249,12 +250,18 @@ impl Loader<'_> {
     }
 }
 
-fn report(progress: &Progress, now: u64, took: Duration) -> Report {
+fn report(progress: &Progress, now: u64, took: Duration, pace: PaceStatus) -> Report {
     let Progress { table, new, known, kept, kept_keys, .. } = progress;
     let mut text = format!(
         "{} items are in {table}: {new} new, {known} known, and {kept} newer ones were kept",
         new + known + kept
     );
+    if let (1.., Some(lowest)) = (pace.throttled, pace.lowest) {
+        text.push_str(&format!(
+            ". DynamoDB throttled {} requests, and the rate went down to {lowest:.0} units a second",
+            pace.throttled
+        ));
+    }
     if !kept_keys.is_empty() {
         text.push_str(&format!("\n  {}", kept_keys.join("\n  ")));
     }
@@ -267,6 +274,8 @@ fn report(progress: &Progress, now: u64, took: Duration) -> Report {
         "kept": kept,
         "keptKeys": kept_keys,
         "itemsNow": now,
+        "throttled": pace.throttled,
+        "lowestRate": pace.lowest,
         "seconds": took.as_secs_f64(),
     });
     Report { outcome: PhaseOutcome::Done, json, text }

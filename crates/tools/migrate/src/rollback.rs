@@ -18,6 +18,7 @@ use crate::cutover::run_state::{self, Stage};
 use crate::cutover::stuck::StuckUsers;
 use crate::cutover::{Phase, Plan, Postgres, Side, Sides, finished_runs};
 use crate::load::PROGRESS;
+use crate::pace::Pace;
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, connect, database_identity};
 use crate::terminal::{ask, progress_bar};
@@ -140,7 +141,7 @@ fn confirm(arguments: &Arguments, run: &str) -> Result<(), Failure> {
 async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
     let stuck = StuckUsers::default();
-    let users = sides.move_users(|_| Side::Postgres, parallel, &stuck).await?;
+    let users = sides.move_users(|_| Side::Postgres, parallel, &stuck, &Pace::new(None)).await?;
     // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
     // that it lacks do not matter.
     let replicated = sides.replicate_all_to_postgres(parallel, &stuck).await?;

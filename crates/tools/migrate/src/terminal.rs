@@ -1,20 +1,84 @@
-//! Shows progress at the terminal.
+//! Shows progress at the terminal, or as lines where there is none.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A progress bar on standard error, shown only if that is a terminal; `what` names the counted
-/// things.
-pub(crate) fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
+use crate::pace::METRICS;
+
+/// How often a line is written if standard error is no terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(3);
+
+/// The progress of one step of a command: a bar on a terminal, or a line every few seconds.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    what: &'static str,
+    /// When the last line was written; `None` on a terminal.
+    line: Option<Mutex<Instant>>,
+    begun: Instant,
+}
+
+/// A progress on standard error; `what` names the counted things.
+pub(crate) fn progress_bar(total: u64, what: &'static str) -> Progress {
     let template = format!("{what:>14} {{bar:40}} {{human_pos}}/{{human_len}} ({{per_sec}}, {{eta}} left) {{msg}}");
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     // The template is constant except for one word; if it did not parse, the bar would have the
     // default style.
-    match ProgressStyle::with_template(&template) {
+    let bar = match ProgressStyle::with_template(&template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
+    };
+    // A command without --metrics-file has no metrics.
+    let _ = METRICS.try_with(|metrics| metrics.show(what, &bar));
+    let line = (!std::io::stderr().is_terminal()).then(|| Mutex::new(Instant::now()));
+    Progress { bar, what, line, begun: Instant::now() }
+}
+
+impl Progress {
+    /// Counts further things.
+    pub(crate) fn inc(&self, further: u64) {
+        self.bar.inc(further);
+        self.line();
     }
+
+    /// Sets the number of things that are done.
+    pub(crate) fn set_position(&self, done: u64) {
+        self.bar.set_position(done);
+        self.bar.reset_eta();
+    }
+
+    /// Removes the bar from the terminal.
+    pub(crate) fn finish_and_clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn line(&self) {
+        // Another thread is just writing a line.
+        let Some(Ok(mut last)) = self.line.as_ref().map(Mutex::try_lock) else { return };
+        if last.elapsed() >= LINE_INTERVAL {
+            *last = Instant::now();
+            tell(&self.text());
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { bar, what, begun, .. } = self;
+        let (done, total) = (bar.position(), bar.length().unwrap_or_default());
+        let rate = bar.per_sec();
+        let left = (rate > 0.0 && total >= done).then(|| (total - done) as f64 / rate);
+        let left = left.and_then(|left| Duration::try_from_secs_f64(left).ok());
+        let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
+        let (done, total) = (HumanCount(done), HumanCount(total));
+        format!("{what}: {done} of {total} after {} s, {rate:.0} a second{left}", begun.elapsed().as_secs())
+    }
+}
+
+/// Writes a line to standard error. If nobody reads it, the command goes on.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Asks for a confirmation at the terminal, and returns the typed line. `None` if nobody can type.

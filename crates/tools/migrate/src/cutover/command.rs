@@ -17,6 +17,7 @@ use crate::adopt::{copies, store_copies};
 use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::export::MANIFEST;
+use crate::pace::Pace;
 use crate::run::{LineWriter, Run, RunFolderArgument};
 use crate::source::{Server, connect, database_identity};
 use crate::transform::{ITEMS, Items};
@@ -57,6 +58,10 @@ pub struct Arguments {
     /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
+    /// The most users that are moved in a second; without it there is no limit. `control` changes it
+    /// while the command runs.
+    #[arg(long, value_name = "USERS", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
     /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -101,6 +106,8 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let (mut moved, mut replicated) = (0, 0);
     let mut compared = None;
     let stuck = StuckUsers::default();
+    let pace = Pace::new(arguments.rate);
+    let _controlled = pace.follow(&run)?;
     // A second `finished` only removes what an interrupted one has left.
     let is_over = sides.dynamo.is_finished().await?;
     if goal.phase > Phase::Capture && !is_over {
@@ -111,14 +118,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         sides.dynamo.enable_replication().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
         replicated += sides.replicate_all(parallel, &stuck).await?;
-        moved += sides.move_users(target_side(&aim), parallel, &stuck).await?;
+        moved += sides.move_users(target_side(&aim), parallel, &stuck, &pace).await?;
         if goal.phase == Phase::Finished {
             stuck.check()?;
             compared = Some(compare_before_finished(&run, &sides, &arguments).await?);
             // From here on PostgreSQL refuses unknown users. The users who came before are moved in
             // the last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
-            moved += sides.move_users(target_side(&aim), parallel, &stuck).await?;
+            moved += sides.move_users(target_side(&aim), parallel, &stuck, &pace).await?;
         }
         replicated += sides.replicate_all(parallel, &stuck).await?;
     }

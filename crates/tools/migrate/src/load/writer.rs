@@ -1,6 +1,8 @@
 //! Writes items: new ones in batches of 25, and existing ones individually, on the condition that
 //! they are not newer.
 
+use std::sync::Arc;
+
 use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementErrorCodeEnum, BatchStatementRequest, ReturnValue};
 use backon::Retryable;
 use store::{StoreError, Table, patient_backoff, unless_condition_failed};
@@ -8,6 +10,7 @@ use store::{StoreError, Table, patient_backoff, unless_condition_failed};
 use crate::Failure;
 use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
 use crate::mapping::Target;
+use crate::pace::Pace;
 
 /// [The most statements of a
 /// batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
@@ -41,11 +44,13 @@ pub(super) struct Writer {
     target: Target,
     /// Runs whose cutover is finished: their items belong to the application.
     finished: Vec<String>,
+    /// Throttled answers lower it.
+    pace: Arc<Pace>,
 }
 
 impl Writer {
-    pub(super) fn new(table: Table, target: Target, finished: Vec<String>) -> Self {
-        Self { table, target, finished }
+    pub(super) fn new(table: Table, target: Target, finished: Vec<String>, pace: Arc<Pace>) -> Self {
+        Self { table, target, finished, pace }
     }
 
     /// An item's key, for people.
@@ -64,9 +69,9 @@ impl Writer {
                 units <= BATCH_UNITS_MAX
             });
             let (batch, further) = rest.split_at(fitting.count().max(1));
-            let is_inserted = with_retries(|| self.insert(batch)).await?;
+            let is_inserted = self.with_retries(|| self.insert(batch)).await?;
             for (item, is_inserted) in batch.iter().zip(is_inserted) {
-                let put = if is_inserted { PutOutcome::New } else { with_retries(|| self.replace(item)).await? };
+                let put = if is_inserted { PutOutcome::New } else { self.with_retries(|| self.replace(item)).await? };
                 puts.push(put);
             }
             rest = further;
@@ -101,11 +106,16 @@ impl Writer {
             None => Ok(true),
             Some(error) => match error.code {
                 Some(
+                    BatchStatementErrorCodeEnum::ProvisionedThroughputExceeded
+                    | BatchStatementErrorCodeEnum::RequestLimitExceeded
+                    | BatchStatementErrorCodeEnum::ThrottlingError,
+                ) => {
+                    self.pace.slow_down();
+                    Ok(false)
+                }
+                Some(
                     BatchStatementErrorCodeEnum::DuplicateItem
                     | BatchStatementErrorCodeEnum::ConditionalCheckFailed
-                    | BatchStatementErrorCodeEnum::ProvisionedThroughputExceeded
-                    | BatchStatementErrorCodeEnum::RequestLimitExceeded
-                    | BatchStatementErrorCodeEnum::ThrottlingError
                     | BatchStatementErrorCodeEnum::TransactionConflict
                     | BatchStatementErrorCodeEnum::InternalServerError,
                 ) => Ok(false),
@@ -158,12 +168,17 @@ impl Writer {
             None => PutOutcome::Kept,
         })
     }
-}
 
-/// Retries a request while the table is throttled or unreachable.
-async fn with_retries<T, F>(request: impl FnMut() -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, StoreError>>,
-{
-    request.retry(patient_backoff()).when(StoreError::is_transient).await
+    /// Retries a request while the table is throttled or unreachable.
+    async fn with_retries<T, F>(&self, request: impl FnMut() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let slow_down = |error: &StoreError, _| {
+            if matches!(error, StoreError::Busy(_)) {
+                self.pace.slow_down();
+            }
+        };
+        request.retry(patient_backoff()).when(StoreError::is_transient).notify(slow_down).await
+    }
 }

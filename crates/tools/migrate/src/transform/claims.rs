@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use indicatif::ProgressBar;
+use crate::terminal::Progress;
 
 use super::partition::{has_shared, kept_rows};
 use super::spread::Spread;
@@ -37,7 +37,7 @@ impl Claims {
 }
 
 /// The rows that lose a key to a row of another owner, and are rejected for it.
-pub(super) fn lost_rows(spread: &Spread<'_>, world: &World, bar: &ProgressBar) -> Result<Claims, Failure> {
+pub(super) fn lost_rows(spread: &Spread<'_>, world: &World, bar: &Progress) -> Result<Claims, Failure> {
     let mut best: HashMap<u128, (Vec<u8>, u128)> = HashMap::new();
     let mut lost = Claims::default();
     let claims = |rows| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use indicatif::ProgressBar;
+use crate::terminal::Progress;
 
 use super::SCRATCH;
 use crate::export::{self, Manifest};
@@ -49,7 +49,7 @@ fn unreadable(table: &Table, error: impl std::fmt::Display) -> Failure {
 }
 
 impl<'s> Spread<'s> {
-    pub(super) fn of(run: &'s Run, manifest: &Manifest, world: &'s World, bar: &ProgressBar) -> Result<Self, Failure> {
+    pub(super) fn of(run: &'s Run, manifest: &Manifest, world: &'s World, bar: &Progress) -> Result<Self, Failure> {
         let rows: u64 = manifest.tables.values().map(|written| written.lines).sum();
         let count = (rows / ROWS_PER_FILE).clamp(1, FILES_MAX);
         let files = (0..usize::try_from(count).unwrap_or(1)).map(|file| LineWriter::create(run.path(&name(file))));
@@ -90,7 +90,7 @@ impl<'s> Spread<'s> {
     /// the order of the files.
     pub(super) fn each<T: Send>(
         &self,
-        bar: &ProgressBar,
+        bar: &Progress,
         make: impl Fn(Vec<ExportedRow>) -> Result<T, Failure> + Sync,
         mut take: impl FnMut(T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
