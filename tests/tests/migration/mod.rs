@@ -3,6 +3,7 @@
 mod adopt;
 mod any_schema;
 mod capture;
+mod check;
 mod cutover;
 mod faults;
 mod kills;

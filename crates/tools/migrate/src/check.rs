@@ -1,37 +1,39 @@
 //! `check`: compares the table with the items in both directions, and each marker
 //! with the item that it marks.
+//!
+//! The table is read into files, segment by segment. Then both sides are split by the hash of the
+//! keys into parts, and one part after the other is compared in memory.
 
+mod differences;
 mod markers;
+mod records;
+mod sample;
+mod scan;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use futures::future::try_join_all;
 use jiff::Timestamp;
 use serde_json::json;
-use store::{StoreError, Table};
+use store::Table;
 
 use crate::arguments::MappingFile;
 use crate::command::Product;
-use crate::item::{AS_OF, Attributes, Key, VERSION, item_hash, read_line};
-use crate::mapping::{Target, World};
+use crate::item::{Attributes, read_line};
+use crate::mapping::World;
 use crate::pace::Pace;
-use crate::run::{LineReader, LineWriter, Run, RunFolderArgument};
+use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use differences::Differences;
+pub(crate) use differences::{DIFFERENCES, Difference};
 use markers::MarkerPairs;
-
-/// The name of the file with each difference.
-const DIFFERENCES: &str = "differences.jsonl";
-
-/// The number of differences that the report names.
-const NAMED_MAX: usize = 100;
-
-/// The number of differing items that are kept in memory, to find out which attributes differ.
-const KEPT_MAX: usize = 10_000;
+use records::{FOLDER, Found, ItemRecord, Parts, parts_for};
+use sample::Sample;
+pub(crate) use scan::STATE;
+use scan::ScanState;
 
 /// The run, and the table to check.
 #[derive(Debug, Args)]
@@ -46,23 +48,21 @@ pub struct Arguments {
     /// should write to the table.
     #[arg(long)]
     strict: bool,
+    /// Compares only this part of the items, chosen by the hash of their keys, and reads nothing
+    /// else: 1%. Finds no item that should not exist.
+    #[arg(long, value_name = "PERCENT")]
+    sample: Option<Sample>,
+    /// Reads the whole table again, although an earlier check was killed after it had read a part.
+    #[arg(long)]
+    again: bool,
     /// The number of table segments that are read at once.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
 }
 
-/// The expected state of an item; found by the hash of its key.
-#[derive(Debug, Clone, Copy)]
-struct ExpectedItem {
-    hash: u128,
-    version: i64,
-    /// After this time TTL may have deleted the item.
-    expires_at: i64,
-}
-
-/// The results of the scan.
+/// The counted results.
 #[derive(Debug, Default)]
-struct ScanResult {
+struct Counts {
     /// Items as expected.
     same: u64,
     /// Items that the application wrote since, or that were migrated from a later state of their
@@ -72,61 +72,66 @@ struct ScanResult {
     own: u64,
     /// Expired items that are gone.
     expired: u64,
-    /// Items with the version and the times of the migration, but with other content than was
-    /// loaded.
-    changed: Vec<(u128, String, Attributes)>,
-    /// Items of another migration.
-    extra: Vec<String>,
+    /// Pairs of a marker and what it marks.
+    markers: u64,
 }
 
-/// A difference, for the file and the report.
-#[derive(Debug, serde::Serialize)]
-struct Difference {
-    kind: String,
-    item: String,
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    attributes: BTreeSet<String>,
+/// How an item of the table compares with the expected one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Same,
+    Newer,
+    Own,
+    /// It has the version and the times of the migration, but other content than was loaded.
+    Changed,
+    /// An item of another migration.
+    Extra,
 }
 
-impl Difference {
-    fn new(kind: impl Into<String>, item: String) -> Self {
-        Self { kind: kind.into(), item, attributes: BTreeSet::new() }
+impl Comparison {
+    fn of(expected: Option<&ItemRecord>, found: &ItemRecord) -> Self {
+        match (expected, found.version) {
+            (Some(expected), _) if expected.content == found.content => Self::Same,
+            (Some(expected), Some(version)) if Some(version) <= expected.version && found.is_untouched => Self::Changed,
+            (Some(_), _) => Self::Newer,
+            (None, Some(_)) => Self::Extra,
+            (None, None) => Self::Own,
+        }
+    }
+}
+
+impl Counts {
+    fn count(&mut self, comparison: Comparison) {
+        match comparison {
+            Comparison::Same => self.same += 1,
+            Comparison::Newer => self.newer += 1,
+            Comparison::Own => self.own += 1,
+            Comparison::Changed | Comparison::Extra => {}
+        }
     }
 }
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let Arguments { folder, table, mapping, strict, parallel } = arguments;
-    let run = Run::open(&folder)?;
+    let run = Run::open(&arguments.folder)?;
     let items = Items::of(&run)?;
-    let world = World::of_items(mapping.read(product)?, product)?;
+    let world = World::of_items(arguments.mapping.read(product)?, product)?;
     let start = Instant::now();
-    let now = Timestamp::now().as_second();
-    let expected = expected(&run, &items)?;
-    let target = table.open().await;
-    let bar = progress_bar(items.count(), "items");
-    let check = Mutex::new((expected, ScanResult::default(), MarkerPairs::new(&world, now)));
+    let target = arguments.table.open().await;
     let pace = Pace::new(None);
     let _controlled = pace.follow(&run)?;
-    let segments = (0..i32::from(parallel)).map(|segment| {
-        scan(&target, &pace, segment, parallel.into(), |item| {
-            bar.inc(1);
-            let mut check = check.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let (expected, found, markers) = &mut *check;
-            markers.take(&item);
-            compare_item(&items.target, expected, found, item);
-        })
-    });
-    try_join_all(segments).await?;
-    bar.finish_and_clear();
-    let (missing, mut found, markers) = check.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let (expired, missing): (HashMap<_, _>, HashMap<_, _>) =
-        missing.into_iter().partition(|(_, expected)| expected.expires_at <= now);
-    found.expired = expired.len() as u64;
-    let (markers_checked, broken) = markers.finish();
-    let differences = differences(&run, &items, &found, &missing, broken)?;
-    let report = report(&run, &table.table, strict, &found, markers_checked, &differences, start.elapsed())?;
+    let mut differences = Differences::create(&run)?;
+    let counts = match arguments.sample {
+        Some(sample) => {
+            sample::check(&run, &items, &target, (sample, arguments.parallel), &pace, &mut differences).await?
+        }
+        None => check_all(&run, (&items, &world), &target, &arguments, &pace, &mut differences).await?,
+    };
+    let report = report(&arguments, &counts, differences, start.elapsed())?;
     run.write_report("check", &report)?;
+    // The next check reads the table anew.
+    run.remove(STATE)?;
+    run.remove_folder(FOLDER)?;
     Ok(report)
 }
 
@@ -134,142 +139,135 @@ fn number(attributes: &Attributes, name: &str) -> Option<i64> {
     attributes.get(name)?.as_n().ok()?.parse().ok()
 }
 
-fn expected(run: &Run, items: &Items) -> Result<HashMap<u128, ExpectedItem>, Failure> {
-    let mut expected = HashMap::with_capacity(usize::try_from(items.count()).unwrap_or_default());
-    each(run, items, |attributes| {
-        let Some(key) = Key::of(&attributes, &items.target) else { return };
-        let version = number(&attributes, VERSION).unwrap_or_default();
-        let ttl = items.target.ttl.as_ref().and_then(|name| number(&attributes, name));
-        let item = ExpectedItem { hash: item_hash(&attributes), version, expires_at: ttl.unwrap_or(i64::MAX) };
-        expected.insert(key.hash(), item);
-    })?;
-    Ok(expected)
-}
-
-fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes)) -> Result<(), Failure> {
+/// Reads each item of the run's files.
+fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes) -> Result<(), Failure>) -> Result<(), Failure> {
     for (name, written) in &items.files {
         let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
         while let Some(line) = lines.next_line()? {
-            take(read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?);
+            take(read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?)?;
         }
     }
     Ok(())
 }
 
-/// Reads a segment of the table, with consistent reads.
-async fn scan(
-    table: &Table,
-    pace: &Pace,
-    segment: i32,
-    segments: i32,
-    mut take: impl FnMut(Attributes),
-) -> Result<(), Failure> {
-    let mut start = None;
-    loop {
-        pace.take(1).await;
-        let page = table.scan().consistent_read(true).segment(segment).total_segments(segments);
-        let page = page.set_exclusive_start_key(start).send().await.map_err(StoreError::from)?;
-        page.items.unwrap_or_default().into_iter().for_each(&mut take);
-        start = page.last_evaluated_key;
-        if start.is_none() {
-            return Ok(());
-        }
-    }
-}
-
-fn compare_item(target: &Target, expected: &mut HashMap<u128, ExpectedItem>, found: &mut ScanResult, item: Attributes) {
-    let Some(key) = Key::of(&item, target) else { return };
-    let (key, name) = (key.hash(), key.to_string());
-    let changed_at = target.updated_at.as_ref().and_then(|name| item.get(name));
-    let version = number(&item, VERSION);
-    match (expected.remove(&key), version) {
-        (Some(expected), _) if expected.hash == item_hash(&item) => found.same += 1,
-        (Some(expected), Some(version)) if version <= expected.version && changed_at == item.get(AS_OF) => {
-            found.changed.push((key, name, if found.changed.len() < KEPT_MAX { item } else { Attributes::new() }));
-        }
-        (Some(_), _) => found.newer += 1,
-        (None, Some(_)) => found.extra.push(name),
-        (None, None) => found.own += 1,
-    }
-}
-
-fn differences(
+async fn check_all(
     run: &Run,
-    items: &Items,
-    found: &ScanResult,
-    missing: &HashMap<u128, ExpectedItem>,
-    broken: Vec<(String, String)>,
-) -> Result<Vec<Difference>, Failure> {
-    let mut all: Vec<_> = broken.into_iter().map(|(kind, item)| Difference::new(kind, item)).collect();
-    all.extend(found.extra.iter().map(|name| Difference::new("extra", name.clone())));
-    if !missing.is_empty() || !found.changed.is_empty() {
-        let changed: HashMap<_, _> = found.changed.iter().map(|(key, name, item)| (*key, (name, item))).collect();
-        // A missing item is known only by its hash, and the expected side of a changed item is only
-        // in the files, so the files are read again.
-        each(run, items, |attributes| {
-            let Some(place) = Key::of(&attributes, &items.target) else { return };
-            let key = place.hash();
-            if missing.contains_key(&key) {
-                all.push(Difference::new("missing", place.to_string()));
-            } else if let Some((name, item)) = changed.get(&key) {
-                let names = attributes.keys().chain(item.keys());
-                let differing = names.filter(|name| attributes.get(*name) != item.get(*name)).cloned();
-                all.push(Difference {
-                    kind: "changed".to_owned(),
-                    item: (*name).clone(),
-                    attributes: if item.is_empty() { BTreeSet::new() } else { differing.collect() },
-                });
-            }
+    (items, world): (&Items, &World),
+    target: &Table,
+    arguments: &Arguments,
+    pace: &Pace,
+    differences: &mut Differences,
+) -> Result<Counts, Failure> {
+    let Arguments { table, parallel, again, .. } = arguments;
+    let state = ScanState::begin(run, &table.table, items, *parallel, *again)?;
+    let bar = progress_bar(items.count(), "items");
+    let state = scan::read(run, (target, world), state, *parallel, (pace, &bar)).await?;
+    bar.finish_and_clear();
+
+    let parts = parts_for(items.count());
+    let (mut found, mut halves) = (Parts::create(run, "found", parts)?, Parts::create(run, "halves", parts)?);
+    for (segment, written) in &state.read {
+        records::each(run.path(&ScanState::file(*segment)), written, |record| match record {
+            Found::Item(item) => found.write(item.key, &item),
+            Found::Half(half) => halves.write(half.group(), &half),
         })?;
     }
-    all.sort_by(|one, other| (&one.kind, &one.item).cmp(&(&other.kind, &other.item)));
-    Ok(all)
+    let mut expected = Parts::create(run, "expected", parts)?;
+    each(run, items, |item| {
+        let item = ItemRecord::new(&item, &items.target);
+        expected.write(item.key, &item)
+    })?;
+
+    let now = Timestamp::now().as_second();
+    let (mut counts, mut changed) = (Counts::default(), HashMap::new());
+    for (expected, found) in expected.finish()?.iter().zip(&found.finish()?) {
+        compare_part(run, [expected, found], now, &mut counts, &mut changed, differences)?;
+    }
+    for (name, written) in halves.finish()? {
+        let mut pairs = MarkerPairs::new(&world.mapping, now);
+        records::each(run.path(&name), &written, |half| {
+            pairs.take(half);
+            Ok(())
+        })?;
+        let (whole, broken) = pairs.finish();
+        counts.markers += whole;
+        broken.into_iter().try_for_each(|(kind, item)| differences.add(&kind, item, BTreeSet::new()))?;
+    }
+    differences.add_changed((run, items), target, &changed).await?;
+    Ok(counts)
 }
 
-fn report(
+/// Compares the expected and the found items of one part.
+fn compare_part(
     run: &Run,
-    table: &str,
-    strict: bool,
-    found: &ScanResult,
-    markers: u64,
-    differences: &[Difference],
-    took: Duration,
-) -> Result<Report, Failure> {
-    let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
-    let mut counts = BTreeMap::from(["missing", "changed", "extra"].map(|kind| (kind.to_owned(), 0)));
-    for difference in differences {
-        *counts.entry(difference.kind.clone()).or_default() += 1;
-        lines.write(&serde_json::to_string(difference).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+    [expected, found]: [&(String, FileDigest); 2],
+    now: i64,
+    counts: &mut Counts,
+    changed: &mut HashMap<u128, String>,
+    differences: &mut Differences,
+) -> Result<(), Failure> {
+    let mut missing: BTreeMap<u128, ItemRecord> = BTreeMap::new();
+    records::each(run.path(&expected.0), &expected.1, |item: ItemRecord| {
+        missing.insert(item.key, item);
+        Ok(())
+    })?;
+    records::each(run.path(&found.0), &found.1, |item: ItemRecord| {
+        let comparison = Comparison::of(missing.remove(&item.key).as_ref(), &item);
+        counts.count(comparison);
+        match comparison {
+            Comparison::Changed => drop(changed.insert(item.key, item.name)),
+            Comparison::Extra => differences.add("extra", item.name, BTreeSet::new())?,
+            Comparison::Same | Comparison::Newer | Comparison::Own => {}
+        }
+        Ok(())
+    })?;
+    for item in missing.into_values() {
+        if item.expires_at <= now {
+            counts.expired += 1;
+        } else {
+            differences.add("missing", item.name, BTreeSet::new())?;
+        }
     }
-    lines.finish()?;
-    let ScanResult { same, newer, own, expired, .. } = found;
+    Ok(())
+}
+
+fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took: Duration) -> Result<Report, Failure> {
+    let Arguments { table, strict, sample, .. } = arguments;
+    let table = &table.table;
+    let all = differences.all();
+    let (kinds, named) = differences.finish()?;
+    let Counts { same, newer, own, expired, markers } = counts;
     let mut text = format!(
         "{table}: {same} items are equal, {newer} newer, {own} created by the application, {expired} expired; {markers} markers were checked"
     );
-    for (kind, count) in &counts {
+    if let Some(sample) = sample {
+        text.push_str(&format!("; only a sample of {sample} was read"));
+    }
+    for (kind, count) in &kinds {
         text.push_str(&format!("\n{kind}: {count}"));
     }
-    for Difference { kind, item, attributes } in differences.iter().take(NAMED_MAX) {
+    for Difference { kind, item, attributes } in &named {
         let attributes = Vec::from_iter(attributes.iter().map(String::as_str)).join(", ");
         text.push_str(&format!("\n  {kind} {item} {attributes}"));
     }
-    if differences.len() > NAMED_MAX {
+    if all > named.len() as u64 {
         text.push_str(&format!("\n  more are in {DIFFERENCES}"));
     }
-    let is_touched = strict && newer + own > 0;
+    let is_touched = *strict && newer + own > 0;
     let json = json!({
         "phase": "check",
         "table": table,
         "strict": strict,
+        "sample": sample.map(|sample| sample.to_string()),
         "same": same,
         "newer": newer,
         "own": own,
         "expired": expired,
         "markers": markers,
-        "differences": counts,
-        "named": differences.iter().take(NAMED_MAX).collect::<Vec<_>>(),
+        "differences": kinds,
+        "named": named,
         "seconds": took.as_secs_f64(),
     });
-    let outcome = if differences.is_empty() && !is_touched { PhaseOutcome::Done } else { PhaseOutcome::NeedsReview };
+    let outcome = if all == 0 && !is_touched { PhaseOutcome::Done } else { PhaseOutcome::NeedsReview };
     Ok(Report { outcome, json, text })
 }

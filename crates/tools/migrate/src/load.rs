@@ -2,7 +2,9 @@
 
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -12,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::{StoreError, Table};
 
+use crate::check::{DIFFERENCES, Difference, STATE};
 use crate::cutover::finished_runs;
 use crate::cutover::run_state::check_not_dual;
-use crate::item::read_line;
+use crate::item::{Attributes, Key, read_line};
+use crate::mapping::Target;
 use crate::pace::{Pace, PaceStatus, write_units};
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::terminal::{Progress as ProgressBar, progress_bar};
@@ -43,6 +47,10 @@ pub struct Arguments {
     /// Newer items in the table stay.
     #[arg(long)]
     into_existing: bool,
+    /// Loads only the items that the last `check` found missing or changed, under the same
+    /// conditions.
+    #[arg(long)]
+    differences: bool,
     /// The most write units a second, without those of the indexes. A new on-demand table takes
     /// 4,000. `control` changes it while the load runs, and throttled answers lower it for a while.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -78,11 +86,18 @@ struct Progress {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let Arguments { folder, table, into_existing, rate, parallel, dry_run } = arguments;
+    let Arguments { folder, table, into_existing, differences, rate, parallel, dry_run } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let items = Items::of(&run)?;
     let target = table.open().await;
+    if !dry_run {
+        // A check compares with the table as it is after this load.
+        run.remove(STATE)?;
+    }
+    if differences && !dry_run {
+        return load_differences(&run, &items, target, rate, parallel).await;
+    }
     let begun: Option<Progress> = run.read(PROGRESS)?;
     let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
     let is_empty = is_empty(&target).await?;
@@ -111,7 +126,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let pace = Pace::new(Some(rate));
     let _controlled = pace.follow(&run)?;
     let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
-    let loader = Loader { run: &run, writer, pace, bar, progress: Mutex::new(progress) };
+    let loader = Loader { run: &run, writer, pace, bar, progress: Mutex::new(progress), only: None };
     let outcome = loader.load(&items, parallel).await;
     loader.bar.finish_and_clear();
     // Also after a failure, so that the finished work is not repeated.
@@ -121,6 +136,46 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let now = progress.loaded.values().sum::<u64>() - before;
     let report = report(&progress, now, start.elapsed(), loader.pace.status());
     run.write_report("load", &report)?;
+    Ok(report)
+}
+
+fn name_hash(name: &str) -> u128 {
+    crate::item::hash(&[name.as_bytes()])
+}
+
+/// Loads the items that a check found missing or changed.
+async fn load_differences(run: &Run, items: &Items, target: Table, rate: u32, parallel: u8) -> Result<Report, Failure> {
+    if !run.has_report("check") {
+        return Err(FailureKind::RunIncomplete.because("no check has found differences: run `check` first"));
+    }
+    let mut only = HashSet::new();
+    let path = run.path(DIFFERENCES);
+    let failed = |error| FailureKind::RunFolder.because(format!("{}: {error}", path.display()));
+    for line in BufReader::new(File::open(&path).map_err(failed)?).lines() {
+        let found: Difference = serde_json::from_str(&line.map_err(failed)?)
+            .map_err(|error| FailureKind::RunChanged.because(format!("{}: {error}", path.display())))?;
+        // Items that should not exist are left to the operator.
+        if ["missing", "changed"].contains(&found.kind.as_str()) {
+            only.insert(name_hash(&found.item));
+        }
+    }
+    let start = Instant::now();
+    let pace = Pace::new(Some(rate));
+    let _controlled = pace.follow(run)?;
+    let finished = finished_runs(&target, &items.target).await?;
+    let table = target.name().to_owned();
+    let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
+    let bar = progress_bar(items.count(), "items");
+    let progress = Mutex::new(Progress { table, ..Progress::default() });
+    let loader = Loader { run, writer, pace, bar, progress, only: Some(only) };
+    loader.load(items, parallel).await?;
+    loader.bar.finish_and_clear();
+    let progress = loader.lock().clone();
+    let loaded = progress.new + progress.known;
+    let mut report = report(&progress, loaded, start.elapsed(), loader.pace.status());
+    report.text = format!("{loaded} items were loaded again, and {} newer ones were kept", progress.kept);
+    report.json["differences"] = true.into();
+    run.write_report("load-differences", &report)?;
     Ok(report)
 }
 
@@ -170,6 +225,8 @@ struct Loader<'l> {
     pace: Arc<Pace>,
     bar: ProgressBar,
     progress: Mutex<Progress>,
+    /// The hashes of the names of the items to load; without it, all are loaded.
+    only: Option<HashSet<u128>>,
 }
 
 /// Consecutive lines of a file.
@@ -209,6 +266,9 @@ impl Loader<'_> {
             let attributes =
                 read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
             chunk.lines += 1;
+            if !self.is_wanted(&self.writer.target, &attributes) {
+                continue;
+            }
             chunk.items.push(writer::Item { attributes, units: write_units(line.len()) });
             if chunk.items.len() == writer::ITEMS_MAX {
                 self.put(&mut chunk, written).await?;
@@ -238,11 +298,16 @@ impl Loader<'_> {
         }
         *progress.loaded.entry(chunk.file.clone()).or_default() += lines;
         let mut written = written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if written.elapsed() >= CHECKPOINT {
+        if self.only.is_none() && written.elapsed() >= CHECKPOINT {
             *written = Instant::now();
             self.run.write(PROGRESS, &*progress)?;
         }
         Ok(())
+    }
+
+    fn is_wanted(&self, target: &Target, attributes: &Attributes) -> bool {
+        let name = Key::of(attributes, target).map(|key| key.to_string()).unwrap_or_default();
+        self.only.as_ref().is_none_or(|only| only.contains(&name_hash(&name)))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {

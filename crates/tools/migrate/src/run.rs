@@ -10,6 +10,8 @@
 //! | `items/<nn>.jsonl` | transform | one item per line, in DynamoDB's JSON, sorted by key |
 //! | `rejects.jsonl` | transform | each row, or item of a row, that is not migrated, and why |
 //! | `load.json` | load | how far each file of `items/` is loaded |
+//! | `check.json`, `check/` | check | which segments of the table are read; gone at its end |
+//! | `differences.jsonl` | check | each difference |
 //! | `control.json` | control | whether the running command is paused, and its rate |
 //! | `set-aside.jsonl` | repair | changes that one side refused |
 //! | `report-<phase>.json` | all | the phase's report |

@@ -1,79 +1,112 @@
 //! Checks that each marker and the item to which it leads both exist, as the mapping declares them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
+use super::number;
 use crate::item::{Attributes, Key};
-use crate::mapping::World;
+use crate::mapping::{Mapping, World};
 
 /// What an item says about one of the mapping's markers.
-#[derive(Debug)]
-enum Half {
-    /// The item asks for the marker at this key.
-    Owner(String),
-    /// The item is the marker, and leads to the item at this key.
-    Marker(String),
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PairHalf {
+    /// The place of the marker in the mapping.
+    place: usize,
+    /// Whether it is the marker, and not the item that has a marker.
+    is_marker: bool,
+    /// The hashes of the marker's key, and of the key of the item to which it leads.
+    marker: u128,
+    item: u128,
+    /// The marker's key, for people.
+    name: String,
+    /// An expired half is skipped, because TTL may have deleted the other one already.
+    expires_at: i64,
+}
+
+impl PairHalf {
+    /// The halves of pairs that an item is.
+    pub(super) fn of(item: &Attributes, world: &World) -> Vec<Self> {
+        let target = &world.mapping.target;
+        let kind = item.get(&target.kind).and_then(|kind| kind.as_s().ok());
+        let (Some(kind), Some(key)) = (kind, Key::of(item, target)) else { return Vec::new() };
+        let ttl = target.ttl.as_ref().and_then(|name| number(item, name));
+        let expires_at = ttl.unwrap_or(i64::MAX);
+        let mut halves = Vec::new();
+        for (place, marker) in world.mapping.markers.iter().enumerate() {
+            // An item without the attributes, or with unusable ones, has no marker.
+            let of_marker = if marker.of == *kind { world.key_of_attributes(&marker.key, item) } else { None };
+            halves.extend(of_marker.map(|marker| Self {
+                place,
+                is_marker: false,
+                marker: marker.hash(),
+                item: key.hash(),
+                name: marker.to_string(),
+                expires_at,
+            }));
+            if marker.marker == *kind {
+                let leads_to = world.key_of_attributes(&marker.leads_to, item);
+                halves.push(Self {
+                    place,
+                    is_marker: true,
+                    marker: key.hash(),
+                    item: leads_to.as_ref().map(Key::hash).unwrap_or_default(),
+                    name: key.to_string(),
+                    expires_at,
+                });
+            }
+        }
+        halves
+    }
+
+    /// Equal for all halves of one marker.
+    pub(super) fn group(&self) -> u128 {
+        self.marker
+    }
 }
 
 /// The halves whose other half was not found yet.
 #[derive(Debug)]
-pub(super) struct MarkerPairs<'w> {
-    world: &'w World,
+pub(super) struct MarkerPairs<'m> {
+    mapping: &'m Mapping,
     now: i64,
     pairs: u64,
-    /// By the mapping's marker, and the hashes of the marker's key and of the item's key.
-    waiting: HashMap<(usize, u128, u128), Half>,
-    /// The keys of all markers that several items may ask for.
-    contested: std::collections::HashSet<(usize, u128)>,
+    waiting: HashMap<(usize, u128, u128), PairHalf>,
+    /// The markers that exist, whatever they lead to.
+    markers: HashSet<(usize, u128)>,
 }
 
-impl<'w> MarkerPairs<'w> {
-    /// `now` is in epoch seconds. Expired items are skipped, because TTL may have deleted one half
-    /// already.
-    pub(super) fn new(world: &'w World, now: i64) -> Self {
-        Self { world, now, pairs: 0, waiting: HashMap::new(), contested: std::collections::HashSet::new() }
+impl<'m> MarkerPairs<'m> {
+    /// `now` is in epoch seconds.
+    pub(super) fn new(mapping: &'m Mapping, now: i64) -> Self {
+        Self { mapping, now, pairs: 0, waiting: HashMap::new(), markers: HashSet::new() }
     }
 
-    pub(super) fn take(&mut self, item: &Attributes) {
-        let target = &self.world.mapping.target;
-        let ttl = target.ttl.as_ref().and_then(|name| super::number(item, name));
-        let kind = item.get(&target.kind).and_then(|kind| kind.as_s().ok());
-        let (Some(key), Some(kind)) = (Key::of(item, target), kind) else { return };
-        if ttl.is_some_and(|ttl| ttl <= self.now) {
+    pub(super) fn take(&mut self, half: PairHalf) {
+        if half.expires_at <= self.now {
             return;
         }
-        for (place, marker) in self.world.mapping.markers.iter().enumerate() {
-            if marker.of == *kind {
-                // An item without the attributes, or with unusable ones, has no marker.
-                let Some(of_marker) = self.world.key_of_attributes(&marker.key, item) else { continue };
-                self.meet((place, of_marker.hash(), key.hash()), Half::Owner(of_marker.to_string()));
-            }
-            if marker.marker == *kind {
-                let leads_to = self.world.key_of_attributes(&marker.leads_to, item);
-                self.contested.insert((place, key.hash()));
-                let to = leads_to.as_ref().map(Key::hash).unwrap_or_default();
-                self.meet((place, key.hash(), to), Half::Marker(key.to_string()));
-            }
+        if half.is_marker {
+            self.markers.insert((half.place, half.marker));
         }
-    }
-
-    fn meet(&mut self, place: (usize, u128, u128), half: Half) {
-        match (self.waiting.remove(&place), &half) {
-            (Some(Half::Owner(_)), Half::Marker(_)) | (Some(Half::Marker(_)), Half::Owner(_)) => self.pairs += 1,
-            _ => drop(self.waiting.insert(place, half)),
+        let pair = (half.place, half.marker, half.item);
+        match self.waiting.remove(&pair) {
+            Some(other) if other.is_marker != half.is_marker => self.pairs += 1,
+            _ => drop(self.waiting.insert(pair, half)),
         }
     }
 
     /// The number of pairs, and the halves without their other half.
     pub(super) fn finish(self) -> (u64, Vec<(String, String)>) {
-        let (markers, contested) = (&self.world.mapping.markers, self.contested);
-        let alone = self.waiting.into_iter().filter_map(|((place, of_marker, _), half)| {
-            let marker = &markers[place];
-            match half {
-                // Several items ask for this marker, and it leads to another one.
-                Half::Owner(_) if marker.is_contested && contested.contains(&(place, of_marker)) => None,
-                Half::Owner(name) => Some((format!("{}-without-{}", marker.of, marker.marker), name)),
-                Half::Marker(name) => Some((format!("{}-without-{}", marker.marker, marker.of), name)),
+        let (mapping, markers) = (self.mapping, self.markers);
+        let alone = self.waiting.into_values().filter_map(|half| {
+            let marker = mapping.markers.get(half.place)?;
+            // Several items ask for this marker, and it leads to another one.
+            if !half.is_marker && marker.is_contested && markers.contains(&(half.place, half.marker)) {
+                return None;
             }
+            let (one, other) = if half.is_marker { (&marker.marker, &marker.of) } else { (&marker.of, &marker.marker) };
+            Some((format!("{one}-without-{other}"), half.name))
         });
         (self.pairs, alone.collect())
     }

@@ -41,7 +41,7 @@ pub(super) enum PutOutcome {
 #[derive(Debug)]
 pub(super) struct Writer {
     table: Table,
-    target: Target,
+    pub(super) target: Target,
     /// Runs whose cutover is finished: their items belong to the application.
     finished: Vec<String>,
     /// Throttled answers lower it.
