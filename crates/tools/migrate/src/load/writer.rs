@@ -87,11 +87,14 @@ impl Writer {
     /// items, and writes them over themselves.
     async fn insert(&self, items: &[Item]) -> Result<Vec<bool>, StoreError> {
         let statements = items.iter().map(|item| {
-            let (names, values): (Vec<_>, Vec<_>) = item.attributes.iter().unzip();
-            let fields: Vec<_> = names.iter().map(|name| format!("'{name}': ?")).collect();
-            let table = self.table.name();
-            let statement = format!("INSERT INTO \"{table}\" VALUE {{{}}}", fields.join(", "));
-            let values = values.into_iter().cloned().collect();
+            // As short as possible: each statement is parsed again.
+            let mut statement = format!("INSERT INTO \"{}\" VALUE{{", self.table.name());
+            let mut values = Vec::with_capacity(item.attributes.len());
+            for (name, value) in &item.attributes {
+                statement.extend([if values.is_empty() { "'" } else { ",'" }, name, "':?"]);
+                values.push(value.clone());
+            }
+            statement.push('}');
             BatchStatementRequest::builder().statement(statement).set_parameters(Some(values)).build()
         });
         let statements = statements.collect::<Result<_, _>>();
