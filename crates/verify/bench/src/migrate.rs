@@ -35,16 +35,18 @@ const BATCH: usize = 25;
 
 /// Items a second of the load, and of plain `BatchWriteItem`s of the same items; and of the check.
 pub(crate) async fn rows(folders: &Folders, effort: Effort) -> Result<Vec<Row>> {
-    let (mut loads, mut plain, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut transforms, mut loads, mut plain, mut checks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..effort.rounds.min(3) {
         let work = folders.work.join("migration");
-        let (load, check, items) = migrate(&work, effort.migrated_users).await?;
+        let Rates { transform, load, check, items } = migrate(&work, effort.migrated_users).await?;
+        transforms.push(transform);
         loads.push(load);
         checks.push(check);
         plain.push(batches(&items).await?);
         std::fs::remove_dir_all(&work)?;
     }
     Ok(vec![
+        Row::median(SECTION, "Transform: each row by the mapping", "rows/s", &transforms),
         Row::median(SECTION, "Load: each item on its condition", "items/s", &loads).beside_runs(
             Better::Higher,
             "BatchWriteItem, unconditional",
@@ -57,8 +59,15 @@ pub(crate) async fn rows(folders: &Folders, effort: Effort) -> Result<Vec<Row>> 
 
 type Item = HashMap<String, AttributeValue>;
 
-/// Items a second of the load and of the check, and the items.
-async fn migrate(work: &Path, users: u32) -> Result<(f64, f64, Vec<Item>)> {
+/// Rows a second of the transformation, items a second of the load and of the check, and the items.
+struct Rates {
+    transform: f64,
+    load: f64,
+    check: f64,
+    items: Vec<Item>,
+}
+
+async fn migrate(work: &Path, users: u32) -> Result<Rates> {
     let rows = export(work, users)?;
     let (engine, table) = empty().await?;
     let client = stack::client(&engine);
@@ -71,16 +80,19 @@ async fn migrate(work: &Path, users: u32) -> Result<(f64, f64, Vec<Item>)> {
     let mut seconds = BTreeMap::new();
     for phase in ["transform", "load", "check"] {
         let command = [vec!["okusuri-migrate", phase, "--run", &work], flags(phase)].concat();
+        let start = Instant::now();
         let report = tidemark_migrate::run_quietly(Command::try_parse_from(command)?, &PRODUCT).await?;
         ensure!(report.outcome == PhaseOutcome::Done, "{phase}: {}", report.text);
-        seconds.insert(phase, report.json["seconds"].as_f64().unwrap_or_default());
+        seconds.insert(phase, report.json["seconds"].as_f64().unwrap_or_else(|| start.elapsed().as_secs_f64()));
     }
     let items = client.scan().table_name(&table).into_paginator().items().send().collect::<Result<Vec<_>, _>>().await?;
     engine.shutdown().await;
     // A user is a profile and a marker.
     ensure!(items.len() as u64 == rows + u64::from(users), "{} items of {rows} rows", items.len());
     let rate = |phase: &str| items.len() as f64 / seconds[phase];
-    Ok((rate("load"), rate("check"), items))
+    let transform = rows as f64 / seconds["transform"];
+    let (load, check) = (rate("load"), rate("check"));
+    Ok(Rates { transform, load, check, items })
 }
 
 /// An export as PostgreSQL would give it, and how many rows it has.

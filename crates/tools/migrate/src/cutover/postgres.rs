@@ -3,6 +3,7 @@
 
 mod folder;
 mod install;
+mod rows;
 
 use std::sync::Arc;
 
@@ -13,9 +14,8 @@ use tokio_postgres::types::ToSql;
 use super::outbox_entry::OutboxEntry;
 use super::ownership::{Ownership, Side};
 use super::plan::{Phase, Plan};
-use crate::mapping::related::{Similar, plain};
 use crate::mapping::{Mapping, Table};
-use crate::row::{Cell, Row};
+use crate::row::Row;
 use crate::source::{Schema, quoted, source_failure};
 use crate::{Failure, FailureKind};
 
@@ -224,189 +224,6 @@ impl Postgres {
             .await
             .map_err(source_failure)?;
         Ok((users.iter().map(|row| row.get(0)).collect(), version(count.get(0))))
-    }
-
-    /// The own row of an owner.
-    pub(super) async fn user(&self, user: &str) -> Result<Option<Row>, Failure> {
-        let mapping = &self.schema.mapping;
-        let Some(kind) = mapping.kind_of(user) else { return Ok(None) };
-        let Some(table) = mapping.table(&mapping.owners[kind].table) else { return Ok(None) };
-        let Some(id) = table.owner.as_ref().and_then(|owner| mapping.id_of(owner, user)) else { return Ok(None) };
-        Ok(self.rows_where(table, &self.key_equals(table, 1), &[&id]).await?.pop())
-    }
-
-    /// The current row with the same key.
-    pub(super) async fn row_by_id(&self, row: &Row) -> Result<Option<Row>, Failure> {
-        let key = row.key();
-        let parameters: Vec<_> = key.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
-        Ok(self.rows_where(&row.table, &self.key_equals(&row.table, 1), &parameters).await?.pop())
-    }
-
-    /// The rows of an owner that may become the same items as these two, and the two themselves.
-    pub(super) async fn related_rows(
-        &self,
-        user: &str,
-        table: &Arc<Table>,
-        of: [Option<&Row>; 2],
-    ) -> Result<Vec<Row>, Failure> {
-        let Some(owner) = &table.owner else { return Ok(Vec::new()) };
-        let Some(id) = self.schema.mapping.id_of(owner, user) else { return Ok(Vec::new()) };
-        let Some(of_owner) = self.owner_equals(table, 1) else { return Ok(Vec::new()) };
-        let mut parameters: Vec<Option<String>> = vec![Some(id.to_owned())];
-        let similar = table.similar();
-        let mut any = Vec::new();
-        for row in of.into_iter().flatten() {
-            any.push(self.key_equals(table, parameters.len() + 1));
-            parameters.extend(row.key().into_iter().map(Some));
-            for conditions in &similar {
-                let all = conditions.iter().filter_map(|similar| {
-                    let cell = table.cell(&row.columns, similar.column())?;
-                    parameters.push(Some(plain(cell)?));
-                    Some(self.is_similar(table, similar, parameters.len()))
-                });
-                let all: Vec<_> = all.collect();
-                any.push(if all.is_empty() { "true".to_owned() } else { format!("({})", all.join(" AND ")) });
-            }
-        }
-        let filter = format!("{of_owner} AND ({})", any.join(" OR "));
-        let parameters: Vec<_> = parameters.iter().map(|parameter| parameter as &(dyn ToSql + Sync)).collect();
-        self.rows_where(table, &filter, &parameters).await
-    }
-
-    /// The rows of other tables with which a changed row is joined, before or after the change.
-    pub(super) async fn rows_joining(
-        &self,
-        user: &str,
-        table: &Table,
-        of: [Option<&Row>; 2],
-    ) -> Result<Vec<Row>, Failure> {
-        let mut all: Vec<Row> = Vec::new();
-        let mut joins = Vec::new();
-        for other in self.schema.mapping.owned() {
-            let of_table = other.joins.iter().filter(|join| join.table == table.name);
-            joins.extend(of_table.map(|join| (Arc::clone(other), join.on.clone())));
-        }
-        for (other, on) in joins {
-            for row in of.into_iter().flatten() {
-                let equal = on.iter().enumerate().map(|(n, (_, own))| self.column_equals(&other, own, n + 1));
-                let filter = equal.collect::<Vec<_>>().join(" AND ");
-                let value = |(theirs, _): &(String, String)| table.cell(&row.columns, theirs).and_then(Cell::text);
-                let values: Vec<_> = on.iter().map(value).collect();
-                let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-                for found in self.rows_where(&other, &filter, &parameters).await? {
-                    if found.owner.as_deref() == Some(user) && !all.contains(&found) {
-                        all.push(found);
-                    }
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    /// The rows that PostgreSQL deletes together with a row. `None` if it would change rows in another
-    /// way, or rows of other owners.
-    pub(super) async fn dependents(&self, user: &str, row: &Row) -> Result<Option<Vec<Row>>, Failure> {
-        let (mut all, mut waiting) = (Vec::new(), vec![row.clone()]);
-        while let Some(row) = waiting.pop() {
-            let of_table = self.schema.dependencies.iter().filter(|found| found.refers_to == row.table.name);
-            for dependency in of_table.cloned().collect::<Vec<_>>() {
-                let table = table_of(&self.schema.mapping, &dependency.table)?;
-                let (mut filter, mut values) = (Vec::new(), Vec::new());
-                for (own, other) in &dependency.columns {
-                    values.push(row.columns.get(other).and_then(Cell::text));
-                    filter.push(self.physical_equals(&table, own, values.len()));
-                }
-                let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-                let found = self.rows_where(&table, &filter.join(" AND "), &parameters).await?;
-                if found.iter().any(|found| !dependency.is_cascade || found.owner.as_deref() != Some(user)) {
-                    return Ok(None);
-                }
-                let is_new = |found: &Row| !all.contains(found);
-                let found: Vec<_> = found.into_iter().filter(is_new).collect();
-                all.extend(found.clone());
-                waiting.extend(found);
-            }
-        }
-        Ok(Some(all))
-    }
-
-    fn is_similar(&self, table: &Table, similar: &Similar, parameter: usize) -> String {
-        let name = self.schema.column(table, similar.column()).unwrap_or(similar.column());
-        let column = format!("this.{}", quoted(name));
-        match similar {
-            Similar::Equal(name) => self.column_equals(table, name, parameter),
-            Similar::Folded(_) => format!("lower(btrim({column}::text)) = lower(btrim(${parameter}::text))"),
-            Similar::Near(_) => {
-                let at = format!("${parameter}::text::timestamptz");
-                format!("{column}::timestamptz BETWEEN {at} - interval '2 days' AND {at} + interval '2 days'")
-            }
-        }
-    }
-
-    /// All rows of an owner that may be migrated.
-    pub(super) async fn rows_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
-        let mut all = Vec::new();
-        for table in self.schema.mapping.owned() {
-            if let Some((id, filter)) = self.of_owner(table, user) {
-                all.extend(self.rows_where(table, &filter, &[&id]).await?);
-            }
-        }
-        Ok(all)
-    }
-
-    /// The id of an owner in a table, and the condition that a row belongs to the owner.
-    fn of_owner<'o>(&self, table: &Table, user: &'o str) -> Option<(&'o str, String)> {
-        let id = self.schema.mapping.id_of(table.owner.as_ref()?, user)?;
-        Some((id, self.owner_equals(table, 1)?))
-    }
-
-    /// An owner's rows of some tables and the ownership record, read in one snapshot. Without a
-    /// cutover there is no such record.
-    pub(super) async fn rows_of_tables(
-        &self,
-        user: &str,
-        tables: &[Arc<Table>],
-        is_in_cutover: bool,
-    ) -> Result<(Ownership, Vec<Row>), Failure> {
-        let of = tables.iter().filter_map(|table| Some((table, self.of_owner(table, user)?)));
-        let of: Vec<_> = of.collect();
-        let Some((_, (id, _))) = of.first() else { return Ok((Ownership::default(), Vec::new())) };
-        let rows = of.iter().map(|(table, (_, filter))| {
-            let (json, from) = (self.schema.json(table, "this", &[]), self.table(table));
-            format!("ARRAY(SELECT {json}::text FROM {from} AS this WHERE {filter})")
-        });
-        let rows = rows.collect::<Vec<_>>().join(", ");
-        let (record, unnumbered) = if is_in_cutover {
-            let unnumbered = "(SELECT count(*) FROM tidemark_migration.outbox WHERE outbox.user_id = asked.id AND outbox.version IS NULL)";
-            ("LEFT JOIN tidemark_migration.ownerships ON ownerships.user_id = asked.id", unnumbered)
-        } else {
-            ("CROSS JOIN (SELECT 0 AS epoch, 0::bigint AS version) AS ownerships", "0")
-        };
-        let sql = format!(
-            "SELECT coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0) + {unnumbered}, {rows}
-             FROM (SELECT $2::text AS id) AS asked {record}"
-        );
-        let found = self.client.query_one(&sql, &[id, &user]).await.map_err(source_failure)?;
-        let mut all = Vec::new();
-        for (n, (table, _)) in of.iter().enumerate() {
-            for json in found.get::<_, Vec<String>>(2 + n) {
-                all.push(Row::read(table, &json).map_err(|error| unreadable(&table.name, error))?);
-            }
-        }
-        Ok((Ownership { epoch: epoch(found.get(0)), version: version(found.get(1)) }, all))
-    }
-
-    async fn rows_where(
-        &self,
-        table: &Arc<Table>,
-        filter: &str,
-        parameters: Parameters<'_>,
-    ) -> Result<Vec<Row>, Failure> {
-        let (json, from) = (self.schema.json(table, "this", &[]), self.table(table));
-        let sql = format!("SELECT {json}::text FROM {from} AS this WHERE {filter}");
-        let rows = self.client.query(&sql, parameters).await.map_err(source_failure)?;
-        let read = |row: &tokio_postgres::Row| Row::read(table, row.get(0));
-        rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| unreadable(&table.name, error))
     }
 
     /// Inserts a row, or updates the given columns of the row with the same key.
