@@ -4,6 +4,7 @@
 pub mod browser;
 pub mod cases;
 mod database;
+pub mod foreign;
 pub mod foreign_client;
 pub mod game_table;
 pub mod games;

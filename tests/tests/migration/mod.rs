@@ -6,6 +6,7 @@ mod capture;
 mod check;
 mod cutover;
 mod faults;
+mod foreign;
 mod kills;
 mod operator;
 mod pace;
