@@ -102,6 +102,14 @@ impl Migration {
     pub async fn of_schema(sql: &str, mapping: &'static str) -> Result<Self> {
         let mut postgres = Postgres::start().await?;
         postgres.client().await?.batch_execute(sql).await?;
+        Self::of_postgres(postgres, mapping).await
+    }
+
+    /// A source for a mapping.
+    ///
+    /// # Errors
+    /// When the target does not start.
+    pub async fn of_postgres(postgres: Postgres, mapping: &'static str) -> Result<Self> {
         let product = Product { name: "tidemark-migrate", mapping: Some(mapping), conversions: &[], extension: None };
         Ok(Self { postgres, database: Database::start().await?, folder: tempfile::tempdir()?, product })
     }
@@ -131,7 +139,10 @@ impl Migration {
         let secret = format!("key={}", folder("key"));
         let how: &[&str] = match self.product.extension {
             Some(_) => &["--set", "log_zone=Asia/Tokyo", "--secret", &secret],
-            None => &["--set", "zone=Asia/Tokyo"],
+            None if self.product.mapping.unwrap_or_default().contains("[parameters.zone]") => {
+                &["--set", "zone=Asia/Tokyo"]
+            }
+            None => &[],
         };
         let how = ["--source-zone", "UTC"].iter().chain(how).map(|flag| (*flag).to_owned());
         let table = ["--table".to_owned(), Database::OKUSURI.to_owned(), "--endpoint".to_owned(), self.database.url()];

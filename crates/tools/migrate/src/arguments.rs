@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::command::Product;
-use crate::mapping::{Mapping, ParameterKind, Parameters, World};
+use crate::mapping::{JsonColumns, Mapping, ParameterKind, Parameters, World};
 use crate::run::hex;
 use crate::{Failure, FailureKind};
 
@@ -108,7 +108,7 @@ impl MappingArguments {
         let parameters = self.parameters(&mapping)?;
         let extension = product.extension.map(|make| make(&parameters)).transpose().map_err(option)?;
         let (run, source_zone) = (run.to_owned(), self.source_zone.clone());
-        Ok(World { mapping, extension, run, as_of, source_zone, parameters })
+        Ok(World { mapping, extension, run, as_of, source_zone, parameters, json_columns: JsonColumns::new() })
     }
 
     fn parameters(&self, mapping: &Mapping) -> Result<Parameters, Failure> {

@@ -8,6 +8,7 @@ use tokio_postgres::Client;
 
 use crate::arguments::MappingArguments;
 use crate::command::Product;
+use crate::mapping::Table;
 use crate::source::{Schema, Server, connect, quoted, source_failure};
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
@@ -95,6 +96,15 @@ async fn find(client: &Client, schema: &Schema, ignored: &BTreeSet<String>) -> R
         ));
     }
     for table in schema.mapping.owned() {
+        let kind = |table: &Table| table.owner.as_ref().map(|owner| owner.kind);
+        for join in &table.joins {
+            if schema.mapping.table(&join.table).is_none_or(|joined| kind(joined) != kind(table)) {
+                findings.stops.push(format!(
+                    "{} is joined with {}, whose rows have another kind of owner: their changes would not reach it",
+                    table.name, join.table
+                ));
+            }
+        }
         // `Schema::check` names tables that are missing.
         if schema.columns.contains_key(&table.name) {
             find_in_table(client, schema, (&table.name, &schema.key_columns(table)), ignored, &mut findings).await?;

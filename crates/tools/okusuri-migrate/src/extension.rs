@@ -124,6 +124,9 @@ struct SubscriptionKeys {
 /// The JSON of a subscription that can be used.
 fn push_subscription(text: &str) -> Result<Value, Reject> {
     let unreadable = |why: String| Err(Reject::because(Reason::new("unreadable-subscription"), why));
+    // In a column of JSON, the text may be a JSON string with the JSON.
+    let inner: Option<String> = serde_json::from_str(text).ok();
+    let text = inner.as_deref().unwrap_or(text);
     let subscription: Subscription = match serde_json::from_str(text) {
         Ok(subscription) => subscription,
         Err(error) => return unreadable(error.to_string()),

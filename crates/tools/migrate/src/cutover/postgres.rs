@@ -74,6 +74,11 @@ impl Postgres {
         Ok(Self { client: Arc::new(client), schema })
     }
 
+    /// The schema of the tables.
+    pub(super) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
     fn table(&self, table: &Table) -> String {
         self.schema.table(&table.name)
     }

@@ -18,6 +18,7 @@ use super::stuck::{StuckUsers, stuck};
 use crate::item::{Attributes, Item, Key, item_hash};
 use crate::mapping::World;
 use crate::row::Row;
+use crate::source::json_columns;
 use crate::{Failure, FailureKind};
 
 /// The most steps of one call for a user; other movers may work on the same user.
@@ -55,6 +56,7 @@ impl Sides {
     /// The two sides of a cutover.
     pub fn new(postgres: Postgres, dynamo: Dynamo, mut world: World) -> Self {
         dynamo.run().clone_into(&mut world.run);
+        world.json_columns = json_columns(&postgres.schema().columns);
         Self { postgres, dynamo, world: Arc::new(world) }
     }
 

@@ -291,13 +291,6 @@ impl Compiler<'_> {
             for column in join.on.values().filter(|column| !columns.contains_key(column.as_ref())) {
                 self.error(column.span().start, format!("there is no column {:?}", column.as_ref()));
             }
-            let kind = |table: &TableFile| table.owner.as_ref().map(|owner| owner.kind.as_ref().clone());
-            if kind(other) != kind(table) {
-                self.error(
-                    join.table.span().start,
-                    "joined rows need the same kind of owner, so that they move together",
-                );
-            }
             let text = |text: &Text| text.as_ref().clone();
             joins.push(Join {
                 name: text(name),

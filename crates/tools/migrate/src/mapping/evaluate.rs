@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -73,12 +73,18 @@ pub struct World {
     pub source_zone: TimeZone,
     /// The parameters of the mapping.
     pub parameters: Parameters,
+    /// The columns of the types `json` and `jsonb`, by table: a text in them is a JSON string.
+    pub json_columns: JsonColumns,
 }
+
+/// Columns by table, by PostgreSQL's names.
+pub type JsonColumns = BTreeMap<String, BTreeSet<String>>;
 
 /// A row under evaluation.
 pub(crate) struct Evaluation<'e> {
     pub(crate) world: &'e World,
     pub(crate) row: &'e Columns,
+    json_columns: Option<&'e BTreeSet<String>>,
     values: &'e [(String, Code)],
     /// The results of the named values so far.
     known: RefCell<Vec<Option<Result<Value, Reject>>>>,
@@ -95,7 +101,22 @@ impl<'e> Evaluation<'e> {
     pub(crate) fn new(world: &'e World, values: &'e [(String, Code)], row: &'e Columns) -> Self {
         let known = RefCell::new(vec![None; values.len()]);
         let (kind, left_out) = Default::default();
-        Self { world, row, values, known, owner: None, of_owner: None, kind, left_out }
+        Self { world, row, json_columns: None, values, known, owner: None, of_owner: None, kind, left_out }
+    }
+
+    /// The evaluation of a row of a table.
+    pub(crate) fn of_table(world: &'e World, table: &'e Table, row: &'e Columns) -> Self {
+        Self { json_columns: world.json_columns.get(&table.name), ..Self::new(world, &table.values, row) }
+    }
+
+    /// The value of a column; a JSON column's text stays JSON.
+    fn column(&self, name: &str) -> Option<Value> {
+        let cell = self.row.get(name)?;
+        let is_json = self.json_columns.is_some_and(|columns| columns.contains(name));
+        match cell {
+            Cell::Text(_) if is_json => serde_json::to_string(cell).ok().map(Value::Json),
+            cell => Some(Value::of_cell(cell)),
+        }
     }
 
     /// From here on items of this type are made.
@@ -114,7 +135,7 @@ impl<'e> Evaluation<'e> {
     pub(crate) fn value(&self, code: &Code) -> Result<Value, Reject> {
         Ok(match code {
             Code::Constant(value) => value.clone(),
-            Code::Column(names) => names.iter().find_map(|name| self.row.get(name)).map_or(Value::Null, Value::of_cell),
+            Code::Column(names) => names.iter().find_map(|name| self.column(name)).unwrap_or(Value::Null),
             Code::Named(place) => return self.named(*place),
             Code::Field(join, field) => self.field(join, field)?,
             Code::Owner => self.owner.map_or(Value::Null, |owner| Value::Text(owner.to_owned())),
@@ -169,7 +190,7 @@ impl<'e> Evaluation<'e> {
 
     fn of_owner(&self, code: &Code) -> Result<Value, Reject> {
         let Some((table, row)) = self.of_owner else { return Ok(Value::Null) };
-        let mut owner = Evaluation::new(self.world, &table.values, row);
+        let mut owner = Evaluation::of_table(self.world, table, row);
         owner.owner = self.owner;
         owner.value(code)
     }

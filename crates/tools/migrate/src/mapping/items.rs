@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use super::Mapping;
 use super::code::{Code, Template};
-use super::evaluate::{Evaluation, Parameters, World};
+use super::evaluate::{Evaluation, JsonColumns, Parameters, World};
 use super::table::{ConflictKind, ItemSpec, Preference, Table};
 use super::value::Value;
 use crate::command::Product;
@@ -139,7 +139,7 @@ impl World {
 
     fn own_items(&self, row: &Row, owner: Option<&Row>) -> Result<RowItems, Reject> {
         let table = &row.table;
-        let mut evaluation = Evaluation::new(self, &table.values, &row.columns);
+        let mut evaluation = Evaluation::of_table(self, table, &row.columns);
         evaluation.owner = row.owner.as_deref();
         evaluation.of_owner = owner.map(|owner| (&*owner.table, &owner.columns));
         for rule in &table.reject {
@@ -210,7 +210,7 @@ impl World {
     /// The keys of all items that the row may have, whatever its other columns are.
     pub(crate) fn keys(&self, row: &Row) -> Vec<(Key, bool)> {
         let table = &row.table;
-        let mut evaluation = Evaluation::new(self, &table.values, &row.columns);
+        let mut evaluation = Evaluation::of_table(self, table, &row.columns);
         evaluation.owner = row.owner.as_deref();
         let keys = table.items.iter().filter_map(|spec| {
             evaluation.begin(&spec.kind);
@@ -225,7 +225,7 @@ impl World {
         let row = row.filter(|row| self.is_owners(row))?;
         self.own_items(row, Some(row)).ok()?;
         let table = &row.table;
-        let mut evaluation = Evaluation::new(self, &table.values, &row.columns);
+        let mut evaluation = Evaluation::of_table(self, table, &row.columns);
         evaluation.owner = row.owner.as_deref();
         let kind = table.owner.as_ref()?.kind;
         let codes = self.mapping.tables.iter().filter(|table| table.owner.as_ref().is_some_and(|of| of.kind == kind));
@@ -254,7 +254,7 @@ impl World {
         let extension = product.extension.map(|make| make(&parameters)).transpose();
         let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
         let (run, as_of, source_zone) = (String::new(), Timestamp::UNIX_EPOCH, TimeZone::UTC);
-        Ok(Self { mapping, extension, run, as_of, source_zone, parameters })
+        Ok(Self { mapping, extension, run, as_of, source_zone, parameters, json_columns: JsonColumns::new() })
     }
 
     /// The key that templates over an item's attributes give; `None` if there is none.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use self::code::Template;
-pub use self::evaluate::{Extension, Parameters, Signature, World, Writing};
+pub use self::evaluate::{Extension, JsonColumns, Parameters, Signature, World, Writing};
 pub use self::file::ParameterKind;
 pub use self::items::{Candidate, OnConflict, OwnerRow, RowItems};
 pub use self::table::{Column, ColumnType, Join, Owner, Table, TableOwner};

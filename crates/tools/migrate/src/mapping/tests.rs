@@ -102,7 +102,15 @@ fn world() -> World {
     let parameters =
         Parameters { texts: [("zone".to_owned(), "Asia/Tokyo".to_owned())].into(), ..Parameters::default() };
     let as_of = "2026-01-01T00:00:00Z".parse().unwrap();
-    World { mapping, extension: None, run: "run".to_owned(), as_of, source_zone: TimeZone::UTC, parameters }
+    World {
+        mapping,
+        extension: None,
+        run: "run".to_owned(),
+        as_of,
+        source_zone: TimeZone::UTC,
+        parameters,
+        json_columns: JsonColumns::new(),
+    }
 }
 
 fn row(world: &World, table: &str, json: &str) -> Row {

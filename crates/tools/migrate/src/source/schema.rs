@@ -7,11 +7,20 @@ use std::sync::Arc;
 use tokio_postgres::GenericClient;
 
 use super::connect::unreadable;
-use crate::mapping::{Column, ColumnType, Mapping, Table};
+use crate::mapping::{Column, ColumnType, JsonColumns, Mapping, Table};
 use crate::{Failure, FailureKind};
 
 /// The columns of each table: names and types, in the spelling of `format_type` without length.
 pub type FoundColumns = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The columns of the types `json` and `jsonb`.
+pub(crate) fn json_columns(found: &FoundColumns) -> JsonColumns {
+    let of_table = |columns: &BTreeMap<String, String>| -> BTreeSet<String> {
+        let json = columns.iter().filter(|(_, kind)| matches!(kind.as_str(), "json" | "jsonb"));
+        json.map(|(name, _)| name.clone()).collect()
+    };
+    found.iter().map(|(table, columns)| (table.clone(), of_table(columns))).collect()
+}
 
 /// A schema of PostgreSQL that has the tables of a mapping.
 #[derive(Debug, Clone)]

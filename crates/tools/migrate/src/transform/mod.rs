@@ -19,6 +19,7 @@ use crate::cutover::run_state::check_not_dual;
 use crate::export::{MANIFEST, Manifest};
 use crate::mapping::{Target, World};
 use crate::run::{FileDigest, Run, RunFolderArgument};
+use crate::source::json_columns;
 use crate::terminal::progress_bar;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 use claims::Claims;
@@ -102,7 +103,8 @@ pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Fai
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
     let manifest =
         manifest.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no export: run `export` first"))?;
-    let world = mapping.world(product, &manifest.run, manifest.taken_at)?;
+    let mut world = mapping.world(product, &manifest.run, manifest.taken_at)?;
+    world.json_columns = json_columns(&manifest.columns);
     if manifest.mapping != world.mapping.digest {
         return Err(FailureKind::Options.because("the rows were exported with another mapping: run `export --again`"));
     }
