@@ -84,6 +84,33 @@ async fn a_move_waits_for_a_transaction_that_has_changed_the_user_and_refuses_la
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_move_gets_its_turn_although_the_users_transactions_always_overlap() {
+    let (mut migration, client, _) = captured(105).await;
+    let mut writers = Vec::new();
+    for n in 0..16 {
+        let client = migration.postgres.client().await.unwrap();
+        let write = format!(
+            "BEGIN; INSERT INTO session (id, \"userId\") VALUES ('w{n}-' || gen_random_uuid(), 'ann'); SELECT pg_sleep(0.02); COMMIT"
+        );
+        writers.push(tokio::spawn(async move {
+            loop {
+                if let Err(error) = client.batch_execute(&write).await {
+                    return code(&error).to_owned();
+                }
+            }
+        }));
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    // The first step of a move to DynamoDB.
+    let close = client.query_one("SELECT tidemark_migration.advance_epoch('ann', 0, NULL)", &[]);
+    let closed = tokio::time::timeout(Duration::from_secs(20), close).await;
+    assert!(closed.expect("the move never got its turn").unwrap().get::<_, bool>(0));
+    for writer in writers {
+        assert_eq!(writer.await.unwrap(), "TM001");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_session_that_switches_triggers_off_as_a_replica_is_captured_too() {
     let (migration, client, _) = captured(103).await;
     load(&migration).await;
