@@ -179,7 +179,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_measured_is_a_whole_migration() {
         let work = std::env::temp_dir().join(format!("tidemark-bench-migration-{}", std::process::id()));
-        let (load, check, items) = migrate(&work, 1).await.expect("a migration");
+        let Rates { transform, load, check, items } = migrate(&work, 1).await.expect("a migration");
+        assert!(transform > 0.0);
         assert!(load > 0.0 && check > 0.0 && items.len() == 2 + LOGS_OF_A_USER as usize);
         std::fs::remove_dir_all(&work).expect("a folder");
     }
