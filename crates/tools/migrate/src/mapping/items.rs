@@ -194,7 +194,9 @@ impl World {
         if bytes > ITEM_BYTES_MAX {
             return Err(Reject::because(Reason::TOO_LARGE, format!("{} of {bytes} bytes", spec.kind)));
         }
-        let mut rank = rank(evaluation, &spec.prefer, version)?;
+        // The owner's own row decides about all others, so it loses no key to one of them.
+        let mut rank = vec![u8::from(self.is_owners(row))];
+        rank.extend(preferences(evaluation, &spec.prefer, version)?);
         // So that two rows of equal rank are ordered in the same way everywhere.
         rank.extend(row.hash().to_be_bytes());
         let reason = spec.conflict.reason.clone();
@@ -304,7 +306,7 @@ fn not_a_version(what: &str) -> Reject {
 }
 
 /// The preferences in bytes that are ordered as their values are; without preferences the version.
-fn rank(evaluation: &Evaluation<'_>, prefer: &[Preference], version: i64) -> Result<Vec<u8>, Reject> {
+fn preferences(evaluation: &Evaluation<'_>, prefer: &[Preference], version: i64) -> Result<Vec<u8>, Reject> {
     let mut rank = Vec::new();
     if prefer.is_empty() {
         push_number(&mut rank, version.into());

@@ -146,6 +146,16 @@ fn an_order_and_its_lines_become_one_item_of_the_customer() {
 }
 
 #[test]
+fn an_owners_own_row_loses_no_key_to_a_later_row_of_the_owner() {
+    let world = world();
+    let ann = row(&world, "customers", ANN);
+    let order = r#"{"id":1,"customer_id":7,"placed_at":"2030-01-01T00:00:00","state":"new"}"#;
+    let [of_ann, of_order] =
+        [&ann, &row(&world, "orders", order)].map(|row| items(&world, row, Some(&ann)).unwrap().0.remove(0));
+    assert!(of_ann.version < of_order.version && of_ann.rank > of_order.rank);
+}
+
+#[test]
 fn a_row_is_left_out_or_rejected_as_the_mapping_says() {
     let world = world();
     let ann = row(&world, "customers", ANN);
@@ -226,6 +236,11 @@ fn every_error_of_a_file_is_shown_with_its_place() {
         ),
         ("through = \"orders\"", "through = \"order\"", "there is no table \"order\" with an owner"),
         ("owner = \"Owner\"", "owners = \"Owner\"", "line 4, column 1: unknown field `owners`"),
+        (
+            "CUSTOMER#{$owner}\", SK = \"PROFILE",
+            "CITY#{city}\", SK = \"PROFILE",
+            "line 36, column 7: other owners may want this key",
+        ),
         ("City = \"{city}\"", "Type = \"{city}\"", "line 37, column 47: Type is made by the tool"),
     ] {
         let found = errors(from, to);

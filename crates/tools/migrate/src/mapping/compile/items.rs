@@ -29,6 +29,12 @@ impl Compiler<'_> {
             self.error(item.key.span().start, "a key cannot use a join: it would change when another row does");
         }
         let is_own = key.iter().flat_map(Template::codes).any(is_own);
+        let is_owners = |name: &str| file.owners.values().any(|owner| owner.table.as_ref() == name);
+        let is_of_owner = file.tables.iter().any(|(name, this)| std::ptr::eq(this, table) && is_owners(name.as_ref()));
+        if is_of_owner && !is_own && item.on_conflict == OnConflictFile::RejectRow {
+            let why = "other owners may want this key, and an owner is not rejected for it: set `on_conflict` to \"leave-out\" or \"merge\"";
+            self.error(item.key.span().start, why);
+        }
         let mut attributes: BTreeMap<&String, &Spanned<AttributeFile>> = file.target.attributes.iter().collect();
         attributes.extend(&table.attributes);
         attributes.extend(&item.attributes);
