@@ -2,6 +2,7 @@
 
 mod adopt;
 mod any_schema;
+mod backlog;
 mod capture;
 mod check;
 mod cutover;

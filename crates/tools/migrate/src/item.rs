@@ -93,6 +93,11 @@ impl Item {
         // Maps with text keys are always valid JSON.
         serde_json::to_string(&spelled).unwrap_or_default()
     }
+
+    /// The item's size.
+    pub(crate) fn bytes(&self) -> usize {
+        bytes(&self.attributes)
+    }
 }
 
 /// The attributes of a line.
@@ -149,10 +154,15 @@ fn spell(value: &AttributeValue) -> serde_json::Value {
     }
 }
 
+/// The size of an item, rounded up.
+pub(crate) fn bytes(item: &Attributes) -> usize {
+    item.iter().map(|(name, value)| name.len() + size(value)).sum()
+}
+
 /// The size of a value [as DynamoDB counts
 /// it](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html),
 /// rounded up.
-pub(crate) fn size(value: &AttributeValue) -> usize {
+fn size(value: &AttributeValue) -> usize {
     let number = |number: &String| number.len() / 2 + 2;
     match value {
         AttributeValue::S(text) => text.len(),

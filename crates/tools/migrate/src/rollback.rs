@@ -144,7 +144,7 @@ async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usi
     let users = sides.move_users(|_| Side::Postgres, parallel, &stuck, &Pace::new(None)).await?;
     // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
     // that it lacks do not matter.
-    let replicated = sides.replicate_all_to_postgres(parallel, &stuck).await?;
+    let replicated = sides.replicate_all_to(Side::Postgres, parallel, &stuck).await?;
     // DynamoDB has the only copy of a change that PostgreSQL refuses.
     stuck.check()?;
     run_state::record_stage(run, &plan.run, Stage::RolledBack)?;

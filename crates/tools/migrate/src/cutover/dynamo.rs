@@ -45,6 +45,10 @@ const USER_BYTES_MAX: usize = 1_024 - 17;
 /// two are for the ownership record and the outbox entry.
 const WRITES_MAX: usize = 98;
 
+/// The most bytes of the items of a transaction, which may have 4 MB with the outbox entry
+/// ([limits](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html)).
+const BYTES_MAX: usize = 3 * 1024 * 1024;
+
 /// The number of partitions of the outbox, and of replication flags.
 const SHARDS: u8 = 16;
 
@@ -66,8 +70,8 @@ pub(super) enum Fence<'a> {
     /// This side owns the user: the ownership record as it was read, and the outbox entry for the
     /// other side.
     Own(Ownership, &'a OutboxEntry),
-    /// The other side made this version.
-    Replicated(u64),
+    /// The other side made the versions after `after`, up to `last`.
+    Replicated { after: u64, last: u64 },
 }
 
 /// The result of a write.
@@ -143,7 +147,7 @@ impl Dynamo {
 
     /// Counts a change of PostgreSQL without applying it.
     pub(super) async fn skip(&self, user: &str, version: u64) -> Result<DynamoWrite, Failure> {
-        self.write(user, Fence::Replicated(version), &ItemWrites::default()).await
+        self.write(user, Fence::Replicated { after: version - 1, last: version }, &ItemWrites::default()).await
     }
 
     /// From here on changes may be replicated to this side.
@@ -195,7 +199,7 @@ impl Dynamo {
         Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
-    /// Writes a change and its fence in one transaction. A change of very many items is written in
+    /// Writes a change and its fence in one transaction. A change of many or large items is written in
     /// several transactions, each under the same condition.
     pub(super) async fn write(
         &self,
@@ -210,19 +214,20 @@ impl Dynamo {
             let keys: Vec<_> = writes.puts.keys().chain(writes.deletes.keys()).cloned().collect();
             extension.before_write(&self.table, user, &keys).await?;
         }
-        let puts = writes.puts.iter().map(|(key, item)| (key, self.put(user, item)));
-        let deletes = writes.deletes.iter().map(|(key, is_own)| (key, self.delete(user, key, *is_own)));
-        let mut actions = Vec::new();
-        for (key, action) in puts.chain(deletes) {
-            actions.push((key.clone(), action?));
-        }
-        while actions.len() > WRITES_MAX {
-            let rest = actions.split_off(WRITES_MAX);
-            let first = std::mem::replace(&mut actions, rest);
-            match self.transact(vec![self.check(user, fence)?], first).await? {
-                DynamoWrite::Written => {}
-                other => return Ok(other),
+        let puts = writes.puts.iter().map(|(key, item)| (key, item.bytes(), self.put(user, item)));
+        let deletes = writes.deletes.iter().map(|(key, is_own)| (key, 0, self.delete(user, key, *is_own)));
+        let (mut actions, mut all_bytes) = (Vec::new(), 0);
+        for (key, bytes, action) in puts.chain(deletes) {
+            if actions.len() == WRITES_MAX || all_bytes + bytes > BYTES_MAX {
+                let first = std::mem::take(&mut actions);
+                all_bytes = 0;
+                match self.transact(vec![self.check(user, fence)?], first).await? {
+                    DynamoWrite::Written => {}
+                    other => return Ok(other),
+                }
             }
+            actions.push((key.clone(), action?));
+            all_bytes += bytes;
         }
         self.transact(self.raise(user, fence)?, actions).await
     }
@@ -263,10 +268,10 @@ impl Dynamo {
             ),
             // Another process may have replicated the change already, or an earlier change is
             // missing.
-            Fence::Replicated(1) => {
+            Fence::Replicated { after: 0, .. } => {
                 ("attribute_not_exists(Version) OR Version = :version", [(":version".to_owned(), n(0))].into())
             }
-            Fence::Replicated(version) => ("Version = :version", [(":version".to_owned(), n(version - 1))].into()),
+            Fence::Replicated { after, .. } => ("Version = :version", [(":version".to_owned(), n(after))].into()),
         }
     }
 
@@ -284,7 +289,7 @@ impl Dynamo {
         let (condition, mut values) = Self::condition(fence);
         let version = match fence {
             Fence::Own(_, entry) => entry.version,
-            Fence::Replicated(version) => version,
+            Fence::Replicated { last, .. } => last,
         };
         values.extend([(":next".to_owned(), n(version)), (":zero".to_owned(), n(0))]);
         let ownership = self
@@ -294,7 +299,7 @@ impl Dynamo {
             .condition_expression(condition)
             .set_expression_attribute_values(Some(values));
         let mut actions = vec![TransactWriteItem::builder().update(ownership.build().map_err(refused)?).build()];
-        if matches!(fence, Fence::Replicated(1)) {
+        if matches!(fence, Fence::Replicated { after: 0, .. }) {
             // A rollback removes the ownership records. Without this condition, a late writer would
             // then take an existing user for a new one. Only a user's first change checks the flag,
             // so it is no hot item.

@@ -11,6 +11,7 @@ mod passes;
 mod plan;
 mod postgres;
 mod reader;
+mod replication;
 pub(crate) mod run_state;
 mod sides;
 pub(crate) mod stuck;

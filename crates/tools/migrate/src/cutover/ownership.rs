@@ -105,7 +105,8 @@ pub enum MoveStep {
 }
 
 impl Ownerships {
-    fn of(self, side: Side) -> Ownership {
+    /// The record of a side.
+    pub(super) fn of(self, side: Side) -> Ownership {
         match side {
             Side::Postgres => self.postgres,
             Side::Dynamo => self.dynamo,

@@ -89,11 +89,12 @@ impl Postgres {
         self.physical_equals(table, self.schema.column(table, column).unwrap_or(column), parameter)
     }
 
-    /// The same for a column by its name in PostgreSQL.
+    /// The same for a column by its name in PostgreSQL. A subquery converts the parameter once, and not
+    /// for each row.
     fn physical_equals(&self, table: &Table, name: &str, parameter: usize) -> String {
         let (table, quoted, name) = (self.table(table), quoted(name), name.replace('\'', "''"));
         format!(
-            "this.{quoted} = (jsonb_populate_record(NULL::{table}, jsonb_build_object('{name}', ${parameter}::text))).{quoted}"
+            "this.{quoted} = (SELECT (jsonb_populate_record(NULL::{table}, jsonb_build_object('{name}', ${parameter}::text))).{quoted})"
         )
     }
 
@@ -212,23 +213,27 @@ impl Postgres {
         rows.iter().map(entry).collect()
     }
 
-    /// Removes a change that the other side has.
-    pub(super) async fn remove_outbox_entry(&self, user: &str, number_of: u64) -> Result<(), Failure> {
-        let sql = "DELETE FROM tidemark_migration.outbox WHERE user_id = $1 AND version = $2";
-        self.client.execute(sql, &[&user, &number(number_of)]).await.map_err(source_failure)?;
+    /// Removes a user's changes up to the last one that the other side has.
+    pub(super) async fn remove_outbox_entries(&self, user: &str, last: u64) -> Result<(), Failure> {
+        let sql = "DELETE FROM tidemark_migration.outbox WHERE user_id = $1 AND version <= $2";
+        self.client.execute(sql, &[&user, &number(last)]).await.map_err(source_failure)?;
         Ok(())
     }
 
-    /// Some users with changes that are not replicated, and the number of all these changes.
-    pub(super) async fn pending(&self) -> Result<(Vec<String>, u64), Failure> {
-        let sql = "SELECT DISTINCT user_id FROM tidemark_migration.outbox LIMIT $1";
-        let users = self.client.query(sql, &[&USERS_PER_PAGE]).await.map_err(source_failure)?;
-        let count = self
-            .client
-            .query_one("SELECT count(*) FROM tidemark_migration.outbox", &[])
-            .await
-            .map_err(source_failure)?;
-        Ok((users.iter().map(|row| row.get(0)).collect(), version(count.get(0))))
+    /// The sequence of the last change that is not replicated, and the number of such changes.
+    pub(super) async fn pending(&self) -> Result<(i64, u64), Failure> {
+        let sql = "SELECT coalesce(max(sequence), 0), count(*) FROM tidemark_migration.outbox";
+        let row = self.client.query_one(sql, &[]).await.map_err(source_failure)?;
+        Ok((row.get(0), version(row.get(1))))
+    }
+
+    /// The next users by id who have a change that is not replicated, up to a sequence.
+    pub(super) async fn pending_users(&self, last: &str, until: i64, limit: usize) -> Result<Vec<String>, Failure> {
+        let sql = "SELECT DISTINCT user_id FROM tidemark_migration.outbox
+                   WHERE user_id > $1 AND sequence <= $2 ORDER BY user_id LIMIT $3";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let users = self.client.query(sql, &[&last, &until, &limit]).await.map_err(source_failure)?;
+        Ok(users.iter().map(|row| row.get(0)).collect())
     }
 
     /// Inserts a row, or updates the given columns of the row with the same key.

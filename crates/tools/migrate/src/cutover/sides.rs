@@ -1,20 +1,17 @@
-//! Both sides together: replication between them, and moving a user.
+//! Both sides together: moving a user, comparing a user, and the writes of a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use futures::{StreamExt, stream};
 use jiff::Timestamp;
 
-use super::dynamo::{Dynamo, DynamoWrite, Fence};
+use super::dynamo::Dynamo;
 use super::item_writes::{self, ItemWrites};
 use super::outbox_entry::OutboxEntry;
 use super::ownership::{MoveStep, Ownerships, Side};
 use super::plan::Phase;
 use super::postgres::Postgres;
-use super::stuck::{StuckUsers, stuck};
 use crate::item::{Attributes, Item, Key, item_hash};
 use crate::mapping::World;
 use crate::row::Row;
@@ -23,12 +20,6 @@ use crate::{Failure, FailureKind};
 
 /// The most steps of one call for a user; other movers may work on the same user.
 const STEPS_MAX: u32 = 1_000;
-
-/// How often replication of a user may stall because of another replicator.
-const STALLS_MAX: u32 = 50;
-
-/// The most rounds of replicating all pending changes.
-const ROUNDS_MAX: u32 = 1_000;
 
 /// Both databases, and the mapping of rows to items.
 #[derive(Debug, Clone)]
@@ -71,122 +62,30 @@ impl Sides {
         Ok(Ownerships { postgres, dynamo })
     }
 
-    /// Replicates a user's pending changes in both directions. Returns the number of replicated
-    /// changes.
-    ///
-    /// # Errors
-    /// If a side does not answer, or refuses a change. Replicated changes stay, and the rest stays
-    /// pending.
-    pub async fn replicate(&self, user: &str) -> Result<u64, Failure> {
-        Ok(self.replicate_to_dynamo(user).await? + self.replicate_to_postgres(user).await?)
-    }
-
-    async fn replicate_to_dynamo(&self, user: &str) -> Result<u64, Failure> {
-        let (mut replicated, mut stalls) = (0, 0);
-        while stalls < STALLS_MAX {
-            let entries = self.postgres.outbox_entries(user).await?;
-            if entries.is_empty() {
-                return Ok(replicated);
-            }
-            for entry in entries {
-                let applied = self.apply_to_dynamo(&entry).await.map_err(|failure| stuck(&entry, failure))?;
-                if !applied && self.dynamo.ownership(user).await?.version < entry.version {
-                    stalls += 1;
-                    stalled().await;
-                    break;
-                }
-                self.postgres.remove_outbox_entry(user, entry.version).await?;
-                replicated += 1;
-            }
-        }
-        Err(FailureKind::Cutover.because(format!("DynamoDB lacks a change of user {user} that is in no outbox")))
-    }
-
-    /// Applies a change of PostgreSQL to DynamoDB; false if it is not the next one.
-    async fn apply_to_dynamo(&self, entry: &OutboxEntry) -> Result<bool, Failure> {
-        let change = [entry.before.as_ref(), entry.after.as_ref()];
-        let mut writes = if item_writes::affects_all_items(change, &self.world) {
-            self.rewrite_all_items(&entry.user, change).await?
-        } else {
-            // The current rows may be newer than the change. Then a later change is pending, and
-            // applying it gives the same items.
-            let (user, mut rows, joined) = tokio::try_join!(
-                self.postgres.user(&entry.user),
-                self.postgres.related_rows(&entry.user, &entry.table, change),
-                self.postgres.rows_joining(&entry.user, &entry.table, change),
-            )?;
-            rows.extend(joined.clone());
-            let touching: Vec<_> = change.into_iter().flatten().chain(&joined).collect();
-            item_writes::of_rows(&touching, user.as_ref(), &rows, &self.world)
-        };
-        loop {
-            match self.dynamo.write(&entry.user, Fence::Replicated(entry.version), &writes).await? {
-                DynamoWrite::Written => return Ok(true),
-                DynamoWrite::Stale => return Ok(false),
-                // As in the transformation, the other user keeps the marker, and this user is not
-                // found by it.
-                DynamoWrite::Taken(key) => {
-                    if writes.puts.remove(&key).is_none() && writes.deletes.remove(&key).is_none() {
-                        return Err(FailureKind::Cutover.because(format!(
-                            "{} was refused twice because it belongs to another user",
-                            key.partition
-                        )));
-                    }
-                }
-            }
-        }
-    }
-
-    /// The writes that make a user's items in DynamoDB equal to all rows in PostgreSQL.
-    async fn rewrite_all_items(&self, user: &str, change: [Option<&Row>; 2]) -> Result<ItemWrites, Failure> {
-        let partitions = self.world.partitions(user);
-        let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
-        let puts = item_writes::items_of_owner(&rows, &self.world);
-        let changed = change.into_iter().flatten().chain(&rows);
-        let mut deletes: BTreeMap<_, _> = changed.flat_map(|row| self.world.keys(row)).collect();
-        for item in &items {
-            deletes.extend(self.key(item).map(|key| (key, true)));
-            deletes.extend(self.world.markers_of(item).into_iter().map(|key| (key, false)));
-        }
-        deletes.retain(|key, _| !puts.contains_key(key));
-        Ok(ItemWrites { puts, deletes })
-    }
-
-    async fn replicate_to_postgres(&self, user: &str) -> Result<u64, Failure> {
-        let (mut replicated, mut stalls) = (0, 0);
-        while stalls < STALLS_MAX {
-            let entries = self.dynamo.outbox_entries(&self.world.mapping, user).await?;
-            if entries.is_empty() {
-                return Ok(replicated);
-            }
-            for entry in entries {
-                let applied = self.postgres.apply_change(&entry).await.map_err(|failure| stuck(&entry, failure))?;
-                if !applied && self.postgres.ownership(user).await?.version < entry.version {
-                    stalls += 1;
-                    stalled().await;
-                    break;
-                }
-                self.dynamo.remove_outbox_entry(user, entry.version).await?;
-                replicated += 1;
-            }
-        }
-        Err(FailureKind::Cutover.because(format!("PostgreSQL lacks a change of user {user} that is in no outbox")))
-    }
-
     /// Moves a user to a side, and continues a move that was interrupted at any step. Returns
     /// whether anything had to be done.
     ///
     /// # Errors
     /// If a side does not answer; the call may be repeated.
     pub async fn move_user(&self, user: &str, goal: Side) -> Result<bool, Failure> {
+        let mut is_level = false;
         for step in 0..STEPS_MAX {
             // The ownership records are read again after each step, because another mover may have
             // been faster.
-            match self.ownerships(user).await?.next_step(goal) {
+            let ownerships = self.ownerships(user).await?;
+            match ownerships.next_step(goal) {
                 MoveStep::Done => return Ok(step > 0),
+                // The user can write while a backlog is replicated, and not after this step.
+                MoveStep::Close { side, .. }
+                    if !is_level && ownerships.postgres.version != ownerships.dynamo.version =>
+                {
+                    self.replicate_to(side.other(), user, ownerships.of(side).version).await?;
+                    is_level = true;
+                }
                 MoveStep::Close { side, epoch } => self.advance_epoch(side, user, epoch, None).await?,
-                MoveStep::Replicate { to: Side::Dynamo } => _ = self.replicate_to_dynamo(user).await?,
-                MoveStep::Replicate { to: Side::Postgres } => _ = self.replicate_to_postgres(user).await?,
+                MoveStep::Replicate { to } => {
+                    _ = self.replicate_to(to, user, ownerships.of(to.other()).version).await?;
+                }
                 MoveStep::Open { side, epoch, version } => {
                     self.advance_epoch(side, user, epoch - 1, Some(version)).await?
                 }
@@ -202,60 +101,6 @@ impl Sides {
             Side::Dynamo => self.dynamo.advance_epoch(user, from, at).await,
         }
         .map(|_| ())
-    }
-
-    /// Replicates all pending changes in both directions, several users at once. Returns the number
-    /// of replicated changes.
-    ///
-    /// # Errors
-    /// See [`Sides::replicate`].
-    pub(crate) async fn replicate_all(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
-        Ok(self.replicate_all_to(Side::Postgres, parallel, stuck).await?
-            + self.replicate_all_to(Side::Dynamo, parallel, stuck).await?)
-    }
-
-    /// Replicates all changes that are pending in DynamoDB to PostgreSQL.
-    pub(crate) async fn replicate_all_to_postgres(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
-        self.replicate_all_to(Side::Postgres, parallel, stuck).await
-    }
-
-    async fn replicate_all_to(&self, to: Side, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
-        let mut replicated = 0;
-        for _ in 0..ROUNDS_MAX {
-            let users: BTreeSet<_> = match to {
-                Side::Postgres => self.dynamo.pending().await?.0,
-                Side::Dynamo => self.postgres.pending().await?.0.into_iter().collect(),
-            };
-            if users.is_empty() {
-                return Ok(replicated);
-            }
-            let delivered = stream::iter(users).map(|user| async move {
-                let delivered = match to {
-                    Side::Postgres => self.replicate_to_postgres(&user).await,
-                    Side::Dynamo => self.replicate_to_dynamo(&user).await,
-                };
-                stuck.set_aside(&user, delivered)
-            });
-            let (mut round, mut failure) = (0, None);
-            for delivered in delivered.buffer_unordered(parallel).collect::<Vec<_>>().await {
-                match delivered {
-                    Ok(replicated) => round += replicated,
-                    Err(error) => failure = Some(error),
-                }
-            }
-            // Only stuck users are left.
-            if round == 0 && failure.is_none() {
-                return Ok(replicated);
-            }
-            // A change may depend on another user's change, for example if one user gives up an
-            // address and another takes it. So a failure counts only if a whole round made no
-            // progress.
-            match failure {
-                Some(failure) if round == 0 => return Err(failure),
-                _ => replicated += round,
-            }
-        }
-        Ok(replicated)
     }
 
     /// Compares a user's items with the items that PostgreSQL's rows become. `None` if the two
@@ -317,7 +162,7 @@ impl Sides {
         Ok(false)
     }
 
-    fn key(&self, item: &Attributes) -> Option<Key> {
+    pub(super) fn key(&self, item: &Attributes) -> Option<Key> {
         Key::of(item, &self.world.mapping.target)
     }
 
@@ -339,13 +184,16 @@ impl Sides {
         version: u64,
     ) -> Result<Option<(Option<Row>, Vec<Row>)>, Failure> {
         if self.postgres.ownership(user).await?.version != version {
-            self.replicate_to_postgres(user).await?;
+            self.replicate_to(Side::Postgres, user, version).await?;
             if self.postgres.ownership(user).await?.version != version {
                 return Ok(None);
             }
         }
         let same = self.postgres.row_by_id(row).await?;
-        let mut others = self.postgres.related_rows(user, &row.table, [Some(row), same.as_ref()]).await?;
+        let mut others = self
+            .postgres
+            .related_rows(user, &row.table, &Vec::from_iter([Some(row), same.as_ref()].into_iter().flatten()))
+            .await?;
         others.retain(|other| other.key() != row.key());
         Ok(Some((same, others)))
     }
@@ -382,21 +230,16 @@ impl Sides {
             gone = dependents;
         }
         for dependent in &gone {
-            rows.extend(self.postgres.related_rows(user, &dependent.table, [Some(dependent), None]).await?);
+            rows.extend(self.postgres.related_rows(user, &dependent.table, &[dependent]).await?);
         }
         rows.retain(|row| !gone.iter().any(|gone| gone == row));
+        let changed: Vec<_> = change.into_iter().flatten().collect();
         // The rows with which the changed row is joined, as they will be after the change.
-        let joined = self.postgres.rows_joining(user, &row.table, change).await?;
+        let joined = self.postgres.rows_joining(user, &row.table, &changed).await?;
         let joined: Vec<_> = joined.into_iter().map(|other| other.joined(row, entry.after.as_ref())).collect();
         rows.extend(joined.clone());
-        let touching: Vec<_> = change.into_iter().flatten().chain(&joined).chain(&gone).collect();
+        let touching: Vec<_> = changed.into_iter().chain(&joined).chain(&gone).collect();
         let writes = item_writes::of_rows(&touching, of_user.as_ref(), &rows, &self.world);
         Ok(Some((entry, writes)))
     }
-}
-
-/// Waits a moment: another process replicates the same user's changes, and this process has
-/// outdated data.
-async fn stalled() {
-    tokio::time::sleep(Duration::from_millis(20).mul_f64(fastrand::f64())).await;
 }

@@ -89,7 +89,7 @@ impl Sides {
             }
             Side::Dynamo => {
                 self.dynamo.skip(&entry.user, entry.version).await?;
-                self.postgres.remove_outbox_entry(&entry.user, entry.version).await
+                self.postgres.remove_outbox_entries(&entry.user, entry.version).await
             }
         }
     }

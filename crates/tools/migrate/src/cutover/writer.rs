@@ -103,7 +103,7 @@ impl Writer {
 
     async fn replicate_if_dual(&self, user: &str) -> Result<(), Failure> {
         match self.sides.postgres.plan().await? {
-            Some(plan) if plan.phase.is_replicated() => self.sides.replicate(user).await.map(drop),
+            Some(plan) if plan.phase.is_replicated() => self.sides.replicate_some(user).await,
             _ => Ok(()),
         }
     }

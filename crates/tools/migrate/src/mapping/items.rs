@@ -12,7 +12,7 @@ use super::evaluate::{Evaluation, JsonColumns, Parameters, World};
 use super::table::{ConflictKind, ItemSpec, Preference, Table};
 use super::value::Value;
 use crate::command::Product;
-use crate::item::{AS_OF, Attributes, ITEM_BYTES_MAX, Item, Key, RUN, VERSION, size};
+use crate::item::{AS_OF, Attributes, ITEM_BYTES_MAX, Item, Key, RUN, VERSION, bytes};
 use crate::reject::{Reason, Reject};
 use crate::row::{Cell, Columns, Row};
 use crate::{Failure, FailureKind};
@@ -190,7 +190,7 @@ impl World {
         }
         attributes.insert(VERSION.to_owned(), AttributeValue::N(version.to_string()));
         attributes.insert(RUN.to_owned(), AttributeValue::S(self.run.clone()));
-        let bytes: usize = attributes.iter().map(|(name, value)| name.len() + size(value)).sum();
+        let bytes = bytes(&attributes);
         if bytes > ITEM_BYTES_MAX {
             return Err(Reject::because(Reason::TOO_LARGE, format!("{} of {bytes} bytes", spec.kind)));
         }

@@ -29,12 +29,12 @@ impl Postgres {
         Ok(self.rows_where(&row.table, &self.key_equals(&row.table, 1), &parameters).await?.pop())
     }
 
-    /// The rows of an owner that may become the same items as these two, and the two themselves.
+    /// The rows of an owner that may become the same items as these rows, and these themselves.
     pub(in crate::cutover) async fn related_rows(
         &self,
         user: &str,
         table: &Arc<Table>,
-        of: [Option<&Row>; 2],
+        of: &[&Row],
     ) -> Result<Vec<Row>, Failure> {
         let Some(owner) = &table.owner else { return Ok(Vec::new()) };
         let Some(id) = self.schema.mapping.id_of(owner, user) else { return Ok(Vec::new()) };
@@ -42,7 +42,7 @@ impl Postgres {
         let mut parameters: Vec<Option<String>> = vec![Some(id.to_owned())];
         let similar = table.similar();
         let mut any = Vec::new();
-        for row in of.into_iter().flatten() {
+        for row in of {
             any.push(self.key_equals(table, parameters.len() + 1));
             parameters.extend(row.key().into_iter().map(Some));
             for conditions in &similar {
@@ -65,7 +65,7 @@ impl Postgres {
         &self,
         user: &str,
         table: &Table,
-        of: [Option<&Row>; 2],
+        of: &[&Row],
     ) -> Result<Vec<Row>, Failure> {
         let mut all: Vec<Row> = Vec::new();
         let mut joins = Vec::new();
@@ -74,7 +74,7 @@ impl Postgres {
             joins.extend(of_table.map(|join| (Arc::clone(other), join.on.clone())));
         }
         for (other, on) in joins {
-            for row in of.into_iter().flatten() {
+            for row in of {
                 let equal = on.iter().enumerate().map(|(n, (_, own))| self.column_equals(&other, own, n + 1));
                 let filter = equal.collect::<Vec<_>>().join(" AND ");
                 let value = |(theirs, _): &(String, String)| table.cell(&row.columns, theirs).and_then(Cell::text);
@@ -122,10 +122,11 @@ impl Postgres {
         let column = format!("this.{}", quoted(name));
         match similar {
             Similar::Equal(name) => self.column_equals(table, name, parameter),
-            Similar::Folded(_) => format!("lower(btrim({column}::text)) = lower(btrim(${parameter}::text))"),
+            Similar::Folded(_) => format!("lower(btrim({column}::text)) = (SELECT lower(btrim(${parameter}::text)))"),
             Similar::Near(_) => {
-                let at = format!("${parameter}::text::timestamptz");
-                format!("{column}::timestamptz BETWEEN {at} - interval '2 days' AND {at} + interval '2 days'")
+                let at =
+                    |distance: &str| format!("(SELECT ${parameter}::text::timestamptz {distance} interval '2 days')");
+                format!("{column}::timestamptz BETWEEN {} AND {}", at("-"), at("+"))
             }
         }
     }
