@@ -64,7 +64,6 @@ attributes = { Name = "{name}", Phone = "{phone}" }
 type = "phone"
 key = { PK = "PHONE#{phone}", SK = "PHONE" }
 when = "phone is not null"
-on_conflict = "leave-out"
 
 [tables.products]
 owner = { kind = "product", column = "id" }

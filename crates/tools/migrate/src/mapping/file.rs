@@ -171,8 +171,7 @@ pub(super) struct ItemFile {
     pub(super) when: Option<Text>,
     #[serde(default)]
     pub(super) on_error: OnErrorFile,
-    #[serde(default)]
-    pub(super) on_conflict: OnConflictFile,
+    pub(super) on_conflict: Option<OnConflictFile>,
     pub(super) reason: Option<String>,
     #[serde(default)]
     pub(super) prefer: Vec<Text>,
@@ -188,10 +187,9 @@ pub(super) enum OnErrorFile {
     LeaveOut,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum OnConflictFile {
-    #[default]
     RejectRow,
     LeaveOut,
     Merge,

@@ -238,7 +238,7 @@ fn every_error_of_a_file_is_shown_with_its_place() {
         ("owner = \"Owner\"", "owners = \"Owner\"", "line 4, column 1: unknown field `owners`"),
         (
             "CUSTOMER#{$owner}\", SK = \"PROFILE",
-            "CITY#{city}\", SK = \"PROFILE",
+            "CITY#{city}\", SK = \"PROFILE\" }\non_conflict = \"reject-row\" #",
             "line 36, column 7: other owners may want this key",
         ),
         ("City = \"{city}\"", "Type = \"{city}\"", "line 37, column 47: Type is made by the tool"),

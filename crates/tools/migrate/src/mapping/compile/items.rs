@@ -31,16 +31,21 @@ impl Compiler<'_> {
         let is_own = key.iter().flat_map(Template::codes).any(is_own);
         let is_owners = |name: &str| file.owners.values().any(|owner| owner.table.as_ref() == name);
         let is_of_owner = file.tables.iter().any(|(name, this)| std::ptr::eq(this, table) && is_owners(name.as_ref()));
-        if is_of_owner && !is_own && item.on_conflict == OnConflictFile::RejectRow {
-            let why = "other owners may want this key, and an owner is not rejected for it: set `on_conflict` to \"leave-out\" or \"merge\"";
-            self.error(item.key.span().start, why);
-        }
+        let on_conflict = match item.on_conflict {
+            Some(OnConflictFile::RejectRow) if is_of_owner && !is_own => {
+                let why = "other owners may want this key, and an owner is not rejected for it: set `on_conflict` to \"leave-out\" or \"merge\"";
+                self.error(item.key.span().start, why);
+                OnConflictFile::LeaveOut
+            }
+            None if is_of_owner && !is_own => OnConflictFile::LeaveOut,
+            given => given.unwrap_or(OnConflictFile::RejectRow),
+        };
         let mut attributes: BTreeMap<&String, &Spanned<AttributeFile>> = file.target.attributes.iter().collect();
         attributes.extend(&table.attributes);
         attributes.extend(&item.attributes);
         let attributes = self.attributes(scope, attributes);
         let prefer = item.prefer.iter().map(|text| self.preference(scope, text)).collect();
-        let (kind, default) = match item.on_conflict {
+        let (kind, default) = match on_conflict {
             OnConflictFile::RejectRow => (ConflictKind::RejectRow, Reason::DUPLICATE),
             OnConflictFile::LeaveOut => (ConflictKind::LeaveOut, Reason::DUPLICATE),
             OnConflictFile::Merge => (ConflictKind::Merge, Reason::DUPLICATE),
