@@ -102,6 +102,45 @@ fn push() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_users_own_zone_decides_the_day_of_the_users_logs() {
+    let rows = "
+        ALTER TABLE \"user\" ADD COLUMN time_zone text;
+        INSERT INTO \"user\" (id, name, email, \"emailVerified\", \"createdAt\", \"updatedAt\", time_zone)
+            SELECT id, id, id || '@example.com', true, now(), now(), zone
+            FROM (VALUES ('honolulu', 'Pacific/Honolulu'), ('nowhere', 'Moon/Base'), ('none', NULL)) AS given (id, zone);
+        INSERT INTO medication_logs (user_id, has_bleeding, created_at, updated_at)
+            SELECT id, true, at, at FROM \"user\", (VALUES (timestamptz '2025-03-01 09:00+00'), ('2025-03-02 10:30+00')) AS given (at);";
+    let mut migration = source(&format!("{SCHEMA};{rows}")).await;
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        assert_eq!(migration.phase(name, &[]).await.unwrap(), PhaseOutcome::Done);
+    }
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let run = run_of(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let reader = Reader::new(sides.clone());
+    let days = async |user: &str| {
+        let logs = okusuri_logs(&reader, user).await.unwrap();
+        logs.into_keys().map(|date| date[8..].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(days("honolulu").await, ["28", "02"]);
+    for user in ["nowhere", "none"] {
+        assert_eq!(days(user).await, ["01", "02"], "{user}");
+    }
+    // A user who changes the zone takes all logs along, on either side.
+    let moved = okusuri_row("user", &json!({ "id": "honolulu", "time_zone": "Asia/Tokyo" }));
+    assert_eq!(Writer::new(sides).put(&moved).await.unwrap(), Side::Postgres);
+    assert_eq!(days("honolulu").await, ["01", "02"]);
+    for to in ["dual", "100%"] {
+        assert_eq!(migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap(), PhaseOutcome::Done, "{to}");
+    }
+    let items = migration.items().await.unwrap();
+    let profile =
+        |user: &str| items[&(format!("USER#{user}"), "PROFILE".to_owned())]["TimeZone"].as_s().unwrap().clone();
+    assert_eq!(["honolulu", "nowhere"].map(profile), ["Asia/Tokyo", "Asia/Tokyo"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_subscription_in_a_column_of_json_stays_json() {
     for kind in ["json", "jsonb"] {
         let schema = SCHEMA.replace("subscription text", &format!("subscription {kind}"));

@@ -45,6 +45,7 @@ pub(crate) const BUILTINS: &[Builtin] = builtins! {
     epoch (0, 1) => |input, arguments, zone| Ok(Value::Number(instant(input, arguments, zone)?.as_second().to_string()));
     epoch_ms (0, 1) => |input, arguments, zone| Ok(Value::Number(instant(input, arguments, zone)?.as_millisecond().to_string()));
     date (0, 1) => |input, arguments, zone| date(input, arguments, zone);
+    zone (0, 0) => |input, _, _| Ok(zone_name(&text(input)?).map_or(Value::Null, Value::Text));
     lower (0, 0) => |input, _, _| Ok(Value::Text(text(input)?.to_lowercase()));
     upper (0, 0) => |input, _, _| Ok(Value::Text(text(input)?.to_uppercase()));
     trim (0, 0) => |input, _, _| Ok(Value::Text(text(input)?.trim().to_owned()));
@@ -157,6 +158,11 @@ fn zone(arguments: &[Value], default: &TimeZone) -> Result<TimeZone, Reject> {
     let Some(argument) = arguments.first() else { return Ok(default.clone()) };
     let name = text(argument)?;
     TimeZone::get(&name).map_err(|_| Reject::because(Reason::UNKNOWN_VALUE, format!("{name:?} is not a time zone")))
+}
+
+/// The name of a time zone as the IANA database writes it.
+fn zone_name(text: &str) -> Option<String> {
+    TimeZone::get(text.trim()).ok()?.iana_name().map(str::to_owned)
 }
 
 /// A time as an instant. A time without an offset is a local time in the zone: of two possible
@@ -376,6 +382,8 @@ mod tests {
             ("one_of", of("web"), vec![of("ios"), of("web")], Ok(of("web"))),
             ("one_of", of("tv"), vec![of("web")], Err("unknown-value")),
             ("not_empty", of("  "), vec![], Ok(Value::Null)),
+            ("zone", of(" asia/tokyo"), vec![], Ok(of("Asia/Tokyo"))),
+            ("zone", of("Moon/Base"), vec![], Ok(Value::Null)),
             ("max_bytes", of("éé"), vec![n("3")], Err("too-large")),
             ("key_part", of("a#b"), vec![], Err("invalid-id")),
             ("key_part", of(""), vec![], Err("invalid-id")),
