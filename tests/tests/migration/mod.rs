@@ -7,6 +7,7 @@ mod capture;
 mod check;
 mod cutover;
 mod faults;
+mod first_users;
 mod foreign;
 mod kills;
 mod operator;

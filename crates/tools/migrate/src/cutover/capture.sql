@@ -22,6 +22,9 @@ CREATE TABLE tidemark_migration.folder (
     stored_at timestamptz NOT NULL DEFAULT now()
 );
 
+-- The users who move before the percentages.
+CREATE TABLE tidemark_migration.first_users (user_id text PRIMARY KEY);
+
 -- A user's ownership record on this side: PostgreSQL may write while `epoch` is even. A transaction
 -- that changes the user's rows holds a FOR KEY SHARE lock on the record until it ends. Such locks do
 -- not block each other, so capture never makes two writers wait for each other, or deadlock. A move

@@ -1,11 +1,12 @@
 //! `cutover`: one phase after the other; each may be killed and run again.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::Dynamo;
 use super::ownership::{Side, bucket};
 use super::passes::CutoverStatus;
 use super::plan::{Goal, Phase, Plan};
@@ -13,6 +14,7 @@ use super::postgres::Postgres;
 use super::run_state::{self, Stage};
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
+use super::{Dynamo, first_users};
 use crate::adopt::{copies, store_copies};
 use crate::arguments::MappingArguments;
 use crate::command::Product;
@@ -55,6 +57,10 @@ pub struct Arguments {
     /// Finishes although items differ from PostgreSQL's rows.
     #[arg(long)]
     accept_differences: bool,
+    /// A file with the ids of users, one in each line, who move before the percentages: with `--to 0%`,
+    /// only they move. The list is kept; another file replaces it, and an empty file removes it.
+    #[arg(long, value_name = "FILE")]
+    first: Option<PathBuf>,
     /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
@@ -92,8 +98,13 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     check_transition(&run, &plan, goal)?;
     let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
     let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
+    if let Some(file) = arguments.first.as_ref().filter(|_| !arguments.dry_run) {
+        first_users::replace(&sides.postgres, file).await?;
+    }
+    let first = sides.postgres.first_users().await?;
+    let target = target_side(&aim, &first);
     if arguments.dry_run {
-        let state = sides.state(target_side(&aim)).await?;
+        let state = sides.state(target).await?;
         return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string() })));
     }
     // Before the next phase, so that a lost folder can be restored in it.
@@ -118,14 +129,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         sides.dynamo.enable_replication().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
         replicated += sides.replicate_all(parallel, &stuck).await?;
-        moved += sides.move_users(target_side(&aim), parallel, &stuck, &pace).await?;
+        moved += sides.move_users(target, parallel, &stuck, &pace).await?;
         if goal.phase == Phase::Finished {
             stuck.check()?;
             compared = Some(compare_before_finished(&run, &sides, &arguments).await?);
             // From here on PostgreSQL refuses unknown users. The users who came before are moved in
             // the last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
-            moved += sides.move_users(target_side(&aim), parallel, &stuck, &pace).await?;
+            moved += sides.move_users(target, parallel, &stuck, &pace).await?;
         }
         replicated += sides.replicate_all(parallel, &stuck).await?;
     }
@@ -155,13 +166,17 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 }
 
 /// The side on which the plan wants a user.
-pub(super) fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy {
+pub(super) fn target_side<'a>(plan: &Plan, first: &'a BTreeSet<String>) -> impl Fn(&str) -> Side + Copy + use<'a> {
     let percent = match plan.phase {
         Phase::Percent => plan.percent,
         Phase::Finished => 100,
         Phase::Capture | Phase::Dual | Phase::Shadow | Phase::RollingBack => 0,
     };
-    move |user| if bucket(user) < percent { Side::Dynamo } else { Side::Postgres }
+    let is_percent = plan.phase == Phase::Percent;
+    move |user| {
+        let is_moved = bucket(user) < percent || (is_percent && first.contains(user));
+        if is_moved { Side::Dynamo } else { Side::Postgres }
+    }
 }
 
 async fn begin(
@@ -177,6 +192,11 @@ async fn begin(
     if run.path(MANIFEST).exists() {
         let why = "the run already has an export, and changes since then were not captured: start a new run with `cutover --to capture`";
         return Err(FailureKind::Cutover.because(why));
+    }
+    if arguments.first.is_some() {
+        return Err(
+            FailureKind::Options.because("--first names users of a cutover that has begun: give it from dual on")
+        );
     }
     if arguments.dry_run {
         let text = "Would create the schema tidemark_migration and its triggers.".to_owned();

@@ -3,6 +3,7 @@
 mod command;
 mod dynamo;
 mod finish;
+mod first_users;
 mod history;
 mod item_writes;
 pub(crate) mod outbox_entry;

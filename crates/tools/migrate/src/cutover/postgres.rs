@@ -1,6 +1,7 @@
 //! The PostgreSQL side. Everything that must be atomic is one statement, so a process that is
 //! killed between two statements leaves nothing half done.
 
+mod first_users;
 mod folder;
 mod install;
 mod rows;
