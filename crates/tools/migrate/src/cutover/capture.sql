@@ -51,6 +51,15 @@ CREATE TABLE tidemark_migration.outbox (
     UNIQUE (user_id, version)
 );
 
+-- The rows whose owners want a key that another owner has. Of the key, this is a hash.
+CREATE TABLE tidemark_migration.waiting (
+    key text NOT NULL,
+    user_id text NOT NULL,
+    source text NOT NULL,
+    row_key jsonb NOT NULL,
+    PRIMARY KEY (key, user_id)
+);
+
 -- The captured tables: the columns that identify their rows, the column with the owner or with the
 -- row of the parent that knows the owner, and the prefix of the kind of owner.
 CREATE TABLE tidemark_migration.sources (
@@ -282,6 +291,30 @@ BEGIN
     UPDATE tidemark_migration.ownerships SET epoch = from_epoch + 1
         WHERE user_id = of_user AND epoch = from_epoch AND (at_version IS NULL OR version = at_version);
     RETURN FOUND;
+END $$;
+
+-- Records a row as changed without changing it, so that its items are made again. False if DynamoDB
+-- owns the user.
+CREATE FUNCTION tidemark_migration.touch(of_user text, of_source text, row_key jsonb) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+DECLARE
+    name text := format('{schema}.%I', of_source);
+    is_same text;
+    found_row jsonb;
+BEGIN
+    SELECT string_agg(format('this.%1$I = given.%1$I', key), ' AND ') INTO is_same
+        FROM tidemark_migration.sources, unnest(keys) AS key WHERE source = of_source;
+    IF is_same IS NULL OR NOT has_any_column_privilege(session_user, name, 'UPDATE') THEN
+        RAISE EXCEPTION 'permission denied for the table %', of_source USING ERRCODE = '42501';
+    END IF;
+    EXECUTE format('SELECT to_jsonb(this) FROM %1$s AS this, jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s', name, is_same)
+        INTO found_row USING row_key;
+    IF tidemark_migration.owner_of(of_source, found_row) = of_user THEN
+        PERFORM tidemark_migration.record_change(of_user, of_source, found_row, found_row);
+    END IF;
+    RETURN true;
+EXCEPTION WHEN SQLSTATE 'TM001' THEN
+    RETURN false;
 END $$;
 
 -- Advances the sequence of a key that the application has chosen, so that it is not given again. The

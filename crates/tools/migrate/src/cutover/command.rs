@@ -126,6 +126,9 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         // still go back.
         let shown = if goal.phase == Phase::Finished { Phase::Percent } else { goal.phase };
         run_state::record_stage(&run, &plan.run, Stage::DualWrites)?;
+        if plan.phase == Phase::Capture {
+            sides.wait_for_lost_keys(&run).await?;
+        }
         sides.dynamo.enable_replication().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
         replicated += sides.replicate_all(parallel, &stuck).await?;

@@ -63,10 +63,10 @@ pub(super) fn affects_all_items(change: [Option<&Row>; 2], world: &World) -> boo
 /// The writes for the items of some rows, before and after a change. `rows` are the owner's rows after
 /// the change that may have one of these items.
 pub(super) fn of_rows(touching: &[&Row], owner: Option<&Row>, rows: &[Row], world: &World) -> ItemWrites {
-    let mut touched: BTreeMap<_, _> = touching.iter().flat_map(|row| world.keys(row)).collect();
+    let mut touched: BTreeMap<_, _> = touching.iter().flat_map(|row| world.keys(row, owner)).collect();
     // A row that gains or loses one of these keys may gain or lose its other items, too.
     for row in rows {
-        let keys = world.keys(row);
+        let keys = world.keys(row, owner);
         if keys.iter().any(|(key, _)| touched.contains_key(key)) {
             touched.extend(keys);
         }

@@ -16,6 +16,7 @@ mod replication;
 pub(crate) mod run_state;
 mod sides;
 pub(crate) mod stuck;
+mod waiting;
 mod writer;
 
 pub use command::Arguments;

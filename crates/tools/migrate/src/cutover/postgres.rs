@@ -5,6 +5,7 @@ mod first_users;
 mod folder;
 mod install;
 mod rows;
+mod waiting;
 
 use std::sync::Arc;
 

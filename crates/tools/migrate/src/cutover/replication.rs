@@ -15,6 +15,7 @@ use super::outbox_entry::OutboxEntry;
 use super::ownership::Side;
 use super::sides::Sides;
 use super::stuck::{StuckUsers, stuck};
+use super::waiting::is_shared;
 use crate::row::Row;
 use crate::terminal::progress_bar;
 use crate::{Failure, FailureKind};
@@ -100,6 +101,11 @@ impl Sides {
         }
         let replicated = entries.iter().filter(|entry| entry.version <= has).count();
         if replicated > 0 {
+            let mut earlier: Vec<_> = entries.iter().filter_map(|entry| entry.before.clone()).collect();
+            if self.affect_all_items(&entries) {
+                earlier.extend(self.postgres.rows_of(user).await?);
+            }
+            self.pass_on(user, &earlier).await?;
             self.postgres.remove_outbox_entries(user, has).await?;
         }
         Ok(Page { replicated: replicated as u64, last: Some(has) })
@@ -108,6 +114,11 @@ impl Sides {
     async fn page_to_postgres(&self, user: &str) -> Result<Page, Failure> {
         let mut page = Page::default();
         for entry in self.dynamo.outbox_entries(&self.world.mapping, user).await? {
+            // DynamoDB has given up the row's earlier keys, and PostgreSQL still has the row.
+            if let Some(row) = entry.row().filter(|_| is_shared(&entry.table)) {
+                let earlier = self.postgres.row_by_id(row).await?;
+                self.pass_on(user, &Vec::from_iter(earlier)).await?;
+            }
             let applied = self.postgres.apply_change(&entry).await.map_err(|failure| stuck(&entry, failure))?;
             if !applied {
                 let has = self.postgres.ownership(user).await?.version;
@@ -126,10 +137,15 @@ impl Sides {
         let Some((first, last)) = entries.first().zip(entries.last()) else { return Ok(true) };
         let fence = Fence::Replicated { after: first.version - 1, last: last.version };
         let mut writes = self.writes_of(user, entries).await?;
+        let mut waited_for = BTreeSet::new();
         loop {
             match self.dynamo.write(user, fence, &writes).await? {
                 DynamoWrite::Written => return Ok(true),
                 DynamoWrite::Stale => return Ok(false),
+                // The key may become free while this user begins to wait for it.
+                DynamoWrite::Taken(key) if writes.puts.contains_key(&key) && waited_for.insert(key.clone()) => {
+                    self.wait_for(user, &key).await?;
+                }
                 // As in the transformation, the other user keeps the marker, and this user is not
                 // found by it.
                 DynamoWrite::Taken(key) => {
@@ -144,13 +160,17 @@ impl Sides {
         }
     }
 
+    fn affect_all_items(&self, entries: &[OutboxEntry]) -> bool {
+        let change = |entry: &OutboxEntry| {
+            item_writes::affects_all_items([entry.before.as_ref(), entry.after.as_ref()], &self.world)
+        };
+        entries.iter().any(change)
+    }
+
     /// The writes that changes of PostgreSQL lead to.
     async fn writes_of(&self, user: &str, entries: &[OutboxEntry]) -> Result<ItemWrites, Failure> {
         let change = |entry: &OutboxEntry| [entry.before.clone(), entry.after.clone()];
-        if entries
-            .iter()
-            .any(|entry| item_writes::affects_all_items([entry.before.as_ref(), entry.after.as_ref()], &self.world))
-        {
+        if self.affect_all_items(entries) {
             let changed: Vec<Row> = entries.iter().flat_map(change).flatten().collect();
             return self.rewrite_all_items(user, &changed).await;
         }
@@ -181,8 +201,9 @@ impl Sides {
         let partitions = self.world.partitions(user);
         let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
         let puts = item_writes::items_of_owner(&rows, &self.world);
+        let owner = rows.iter().find(|row| self.world.is_owners(row));
         let changed = changed.iter().chain(&rows);
-        let mut deletes: BTreeMap<_, _> = changed.flat_map(|row| self.world.keys(row)).collect();
+        let mut deletes: BTreeMap<_, _> = changed.flat_map(|row| self.world.keys(row, owner)).collect();
         for item in &items {
             deletes.extend(self.key(item).map(|key| (key, true)));
             deletes.extend(self.world.markers_of(item).into_iter().map(|key| (key, false)));

@@ -166,13 +166,13 @@ impl Sides {
         Key::of(item, &self.world.mapping.target)
     }
 
-    fn is_of_another(&self, item: &Attributes, user: &str) -> bool {
+    pub(super) fn is_of_another(&self, item: &Attributes, user: &str) -> bool {
         item.get(&self.world.mapping.target.owner) != Some(&AttributeValue::S(user.to_owned()))
     }
 
     /// Whether a row has an item with that key.
-    pub(super) fn has(&self, row: Option<&Row>, key: &Key) -> bool {
-        row.is_some_and(|row| self.world.keys(row).iter().any(|(known, _)| known == key))
+    pub(super) fn has(&self, row: Option<&Row>, owner: Option<&Row>, key: &Key) -> bool {
+        row.is_some_and(|row| self.world.keys(row, owner).iter().any(|(known, _)| known == key))
     }
 
     /// PostgreSQL's row with this id, and the other rows that become the same items; missing

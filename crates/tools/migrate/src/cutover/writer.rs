@@ -112,6 +112,10 @@ impl Writer {
         let postgres = &self.sides.postgres;
         let taken = if is_gone { postgres.delete(row, user).await } else { postgres.put(row).await };
         match taken? {
+            // A row of its key alone may exist already. Then no trigger has checked the owner.
+            PostgresWrite::Written if !is_gone && row.columns.len() <= row.table.key.len() => {
+                Ok(postgres.plan().await?.is_none() || postgres.ownership(user).await?.is_open(Side::Postgres))
+            }
             PostgresWrite::Written => Ok(true),
             PostgresWrite::NotOwner => {
                 self.bring_owners_together(user, row).await?;
@@ -191,10 +195,13 @@ impl Writer {
                 // An item that never belonged to this user stays, for example an address that two
                 // users had before the cutover.
                 DynamoWrite::Taken(key) if writes.deletes.remove(&key).is_some() => {}
-                DynamoWrite::Taken(key) if self.sides.has(entry.before.as_ref(), &key) => {
-                    drop(writes.puts.remove(&key))
+                DynamoWrite::Taken(key) => {
+                    let owner = self.sides.postgres.user(user).await?;
+                    if !self.sides.has(entry.before.as_ref(), owner.as_ref(), &key) {
+                        return Err(WriteError::Taken(key.partition));
+                    }
+                    writes.puts.remove(&key);
                 }
-                DynamoWrite::Taken(key) => return Err(WriteError::Taken(key.partition)),
             }
         }
     }

@@ -209,11 +209,13 @@ impl World {
         Ok(Some(Item { key, kind, version, attributes, rank, on_conflict, is_own }))
     }
 
-    /// The keys of all items that the row may have, whatever its other columns are.
-    pub(crate) fn keys(&self, row: &Row) -> Vec<(Key, bool)> {
+    /// The keys of all items that the row may have, whatever its other columns are. `owner` is the
+    /// owner's own row.
+    pub(crate) fn keys(&self, row: &Row, owner: Option<&Row>) -> Vec<(Key, bool)> {
         let table = &row.table;
         let mut evaluation = Evaluation::of_table(self, table, &row.columns);
         evaluation.owner = row.owner.as_deref();
+        evaluation.of_owner = owner.map(|owner| (&*owner.table, &owner.columns));
         let keys = table.items.iter().filter_map(|spec| {
             evaluation.begin(&spec.kind);
             Some((self.key(&evaluation, &spec.key).ok()?, spec.is_own))

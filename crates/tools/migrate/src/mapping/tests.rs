@@ -141,7 +141,7 @@ fn an_order_and_its_lines_become_one_item_of_the_customer() {
     assert_eq!(made[0].attributes, read_line(expected).unwrap());
     assert_eq!(read_line(&made[0].line()).unwrap(), made[0].attributes);
     assert!(made[0].is_own && left_out.is_empty());
-    assert_eq!(world.keys(&order), [(made[0].key.clone(), true)]);
+    assert_eq!(world.keys(&order, Some(&ann)), [(made[0].key.clone(), true)]);
     assert_eq!(world.partitions("customer/7"), ["CUSTOMER#customer/7"]);
 }
 

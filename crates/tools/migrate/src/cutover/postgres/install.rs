@@ -87,8 +87,9 @@ impl Postgres {
              GRANT USAGE ON SCHEMA tidemark_migration TO {role};
              GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
              GRANT DELETE ON tidemark_migration.outbox TO {role};
+             GRANT INSERT, UPDATE, DELETE ON tidemark_migration.waiting TO {role};
              GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.numbered_changes,
-                 tidemark_migration.advance_sequence TO {role};
+                 tidemark_migration.advance_sequence, tidemark_migration.touch TO {role};
              COMMIT;"
         );
         self.all_or_nothing(&sql).await
