@@ -13,6 +13,7 @@ mod inherit;
 mod kills;
 mod operator;
 mod pace;
+mod rehearse;
 mod replica;
 mod rights;
 mod rollback;

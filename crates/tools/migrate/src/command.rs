@@ -14,7 +14,8 @@ use serde_json::Value;
 use crate::mapping::{Extension, JsonColumns, Mapping, Parameters, Signature, World};
 use crate::pace::Metrics;
 use crate::{
-    Failure, FailureKind, adopt, check, cutover, export, load, pace, preflight, repair, rollback, status, transform,
+    Failure, FailureKind, adopt, check, cutover, export, load, pace, preflight, rehearse, repair, rollback, status,
+    transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
@@ -50,6 +51,8 @@ enum PhaseCommand {
     Check(check::Arguments),
     /// Moves the live application to DynamoDB, in phases.
     Cutover(cutover::Arguments),
+    /// Takes every step on a copy of the database and an empty table, and goes back.
+    Rehearse(rehearse::Arguments),
     /// Lets a user go on of whom one side refuses a change.
     Repair(repair::Arguments),
     /// Restores a lost folder from the database, for `cutover`, `repair` and `rollback`.
@@ -113,6 +116,12 @@ pub struct TargetTable {
 }
 
 impl TargetTable {
+    /// The same on a command line.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let endpoint = self.endpoint.iter().flat_map(|url| ["--endpoint", url]);
+        ["--table", &self.table].into_iter().chain(endpoint).map(str::to_owned).collect()
+    }
+
     /// Connects to the table.
     pub async fn open(&self) -> store::Table {
         let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(self.endpoint.as_deref()).await);
@@ -190,6 +199,7 @@ impl PhaseCommand {
             Self::Load(_) => "load",
             Self::Check(_) => "check",
             Self::Cutover(_) => "cutover",
+            Self::Rehearse(_) => "rehearse",
             Self::Repair(_) => "repair",
             Self::Adopt(_) => "adopt",
             Self::Rollback(_) => "rollback",
@@ -206,6 +216,7 @@ impl PhaseCommand {
             Self::Load(arguments) => load::run(arguments).await,
             Self::Check(arguments) => check::run(arguments, product).await,
             Self::Cutover(arguments) => cutover::run(arguments, product).await,
+            Self::Rehearse(arguments) => rehearse::run(arguments, product).await,
             Self::Repair(arguments) => repair::run(arguments, product).await,
             Self::Adopt(arguments) => adopt::run(arguments, product).await,
             Self::Rollback(arguments) => rollback::run(arguments, product).await,

@@ -20,6 +20,7 @@ pub mod load;
 pub mod mapping;
 mod pace;
 pub mod preflight;
+mod rehearse;
 pub mod reject;
 pub mod repair;
 pub mod rollback;

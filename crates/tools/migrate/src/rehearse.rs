@@ -1,0 +1,166 @@
+//! `rehearse`: every phase on a copy of the database and an empty table, and back.
+
+use std::time::Instant;
+
+use clap::{Args, Parser};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::arguments::MappingArguments;
+use crate::command::{Command, Product, run_quietly};
+use crate::run::{Run, RunFolderArgument};
+use crate::source::{Server, connect, source_failure};
+use crate::terminal::{ask, tell};
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+
+/// The name of the file with the finished steps.
+const STEPS: &str = "rehearsal.json";
+
+/// A new folder, the copy, and the empty table.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    folder: RunFolderArgument,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    table: TargetTable,
+    #[command(flatten)]
+    mapping: MappingArguments,
+    /// The most write units a second of the load.
+    #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+    /// Confirms that the database is a copy: its name. At a terminal the command asks for it.
+    #[arg(long, value_name = "DATABASE")]
+    confirm: Option<String>,
+    /// Prints the steps without taking them; changes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A finished step.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Step {
+    command: String,
+    seconds: f64,
+    needs_review: bool,
+    text: String,
+}
+
+/// The steps: a command, and its own flags.
+const PLAN: [&[&str]; 12] = [
+    &["preflight"],
+    &["cutover", "--to", "capture"],
+    &["export"],
+    &["transform"],
+    &["load"],
+    &["check", "--strict"],
+    &["cutover", "--to", "dual"],
+    &["cutover", "--to", "shadow", "--compare"],
+    &["cutover", "--to", "1%"],
+    &["cutover", "--to", "100%", "--compare"],
+    &["cutover", "--to", "0%", "--compare"],
+    &["rollback"],
+];
+
+/// The command.
+pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
+    let names: Vec<_> = PLAN.iter().map(|step| step.join(" ")).collect();
+    if arguments.dry_run {
+        let text = format!("Would take these steps: {}.", names.join(", "));
+        let json = json!({ "phase": "rehearse", "dryRun": true, "steps": names });
+        return Ok(Report { outcome: PhaseOutcome::Done, json, text });
+    }
+    confirm(&arguments).await?;
+    let folder = Folder(&arguments.folder);
+    let mut steps: Vec<Step> = folder.read()?;
+    for (flags, command) in PLAN.iter().zip(&names).skip(steps.len()) {
+        tell(&format!("{} of {}: {command}", steps.len() + 1, PLAN.len()));
+        let start = Instant::now();
+        let done = Box::pin(run_quietly(phase(&arguments, flags)?, product)).await;
+        let (outcome, text) = match done {
+            Ok(report) => (report.outcome, report.text),
+            // The step was finished, and the rehearsal was killed before it was noted.
+            Err(failure) if failure.kind == FailureKind::RunExists && !steps.is_empty() => {
+                (PhaseOutcome::Done, failure.detail)
+            }
+            Err(failure) => {
+                let detail = format!(
+                    "{command}: {}. The same `rehearse` tries this step again, and `rollback` ends the rehearsal",
+                    failure.detail
+                );
+                return Err(failure.kind.because(detail));
+            }
+        };
+        let needs_review = outcome == PhaseOutcome::NeedsReview;
+        steps.push(Step { command: command.clone(), seconds: start.elapsed().as_secs_f64(), needs_review, text });
+        folder.write(&steps)?;
+    }
+    let report = report(&steps);
+    Run::open(&arguments.folder)?.write_report("rehearse", &report)?;
+    Ok(report)
+}
+
+/// A rehearsal moves every owner of the database, so it asks whether this is a copy.
+async fn confirm(arguments: &Arguments) -> Result<(), Failure> {
+    let client = connect(&arguments.server).await?;
+    let row = client.query_one("SELECT current_database()::text", &[]).await.map_err(source_failure)?;
+    let name: String = row.get(0);
+    let question = format!(
+        "The rehearsal moves all owners of the database {name:?} to the table {:?} and back. Type the database's name if it is a copy that no application uses:",
+        arguments.table.table
+    );
+    let given = arguments.confirm.clone().or_else(|| ask(&question));
+    match given {
+        Some(given) if given == name => Ok(()),
+        _ => Err(FailureKind::Options.because(format!("if this database is a copy, confirm it with --confirm {name}"))),
+    }
+}
+
+/// The command line of a step.
+fn phase(arguments: &Arguments, step: &[&str]) -> Result<Command, Failure> {
+    let Arguments { folder, server, table, mapping, rate, .. } = arguments;
+    let run = vec!["--run".to_owned(), folder.run.display().to_string()];
+    let name = step.first().copied().unwrap_or_default();
+    let groups = match name {
+        "preflight" => vec![server.flags(), mapping.flags()],
+        "export" => vec![run, server.flags(), mapping.file().flags()],
+        "transform" => vec![run, mapping.flags()],
+        "load" => vec![run, table.flags(), vec!["--rate".to_owned(), rate.to_string()]],
+        "check" => vec![run, table.flags(), mapping.file().flags()],
+        _ => vec![run, server.flags(), table.flags(), mapping.flags()],
+    };
+    let mut line: Vec<String> = [""].iter().chain(step).map(|&part| part.to_owned()).collect();
+    line.extend(groups.into_iter().flatten());
+    if name == "rollback" {
+        let id = Run::open(folder)?.identity()?.map(|identity| identity.run);
+        line.extend(id.into_iter().flat_map(|id| ["--confirm".to_owned(), id]));
+    }
+    Command::try_parse_from(line).map_err(|error| FailureKind::Options.because(error))
+}
+
+/// The rehearsal's folder, which is locked only by the steps themselves.
+struct Folder<'a>(&'a RunFolderArgument);
+
+impl Folder<'_> {
+    fn read(&self) -> Result<Vec<Step>, Failure> {
+        Ok(Run::open(self.0)?.read(STEPS)?.unwrap_or_default())
+    }
+
+    fn write(&self, steps: &[Step]) -> Result<(), Failure> {
+        Run::open(self.0)?.write(STEPS, &steps)
+    }
+}
+
+fn report(steps: &[Step]) -> Report {
+    let needs_review = steps.iter().any(|step| step.needs_review);
+    let total: f64 = steps.iter().map(|step| step.seconds).sum();
+    let mut text = format!("The rehearsal took {total:.0} s, and left nothing in the database and in the table.");
+    for Step { command, seconds, needs_review, text: of_step } in steps {
+        let mark = if *needs_review { ", to review" } else { "" };
+        text.push_str(&format!("\n{command} ({seconds:.1} s{mark}): {}", of_step.replace('\n', "\n  ")));
+    }
+    let json: Value = json!({ "phase": "rehearse", "seconds": total, "steps": steps });
+    let outcome = if needs_review { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    Report { outcome, json, text }
+}
