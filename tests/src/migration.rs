@@ -160,7 +160,7 @@ impl Migration {
                 all.extend(source.into_iter().chain(how).chain(table));
                 all.extend(self.run_id().into_iter().flat_map(|id| ["--confirm".to_owned(), id]));
             }
-            "cutover" | "repair" | "rehearse" => all.extend(source.into_iter().chain(how).chain(table)),
+            "cutover" | "repair" | "rehearse" | "serve" => all.extend(source.into_iter().chain(how).chain(table)),
             _ => {}
         }
         all.extend(flags.iter().map(|flag| (*flag).to_owned()));

@@ -18,6 +18,7 @@ mod replica;
 mod rights;
 mod rollback;
 mod run_folder;
+mod sidecar;
 mod stuck;
 mod tls;
 mod whole_database;

@@ -14,8 +14,8 @@ use serde_json::Value;
 use crate::mapping::{Extension, JsonColumns, Mapping, Parameters, Signature, World};
 use crate::pace::Metrics;
 use crate::{
-    Failure, FailureKind, adopt, check, cutover, export, load, pace, preflight, rehearse, repair, rollback, status,
-    transform,
+    Failure, FailureKind, adopt, check, cutover, export, load, pace, preflight, rehearse, repair, rollback, serve,
+    status, transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
@@ -53,6 +53,9 @@ enum PhaseCommand {
     Cutover(cutover::Arguments),
     /// Takes every step on a copy of the database and an empty table, and goes back.
     Rehearse(rehearse::Arguments),
+    /// Writes and reads through the cutover for an application that is not written in Rust: an HTTP
+    /// API.
+    Serve(serve::Arguments),
     /// Lets a user go on of whom one side refuses a change.
     Repair(repair::Arguments),
     /// Restores a lost folder from the database, for `cutover`, `repair` and `rollback`.
@@ -200,6 +203,7 @@ impl PhaseCommand {
             Self::Check(_) => "check",
             Self::Cutover(_) => "cutover",
             Self::Rehearse(_) => "rehearse",
+            Self::Serve(_) => "serve",
             Self::Repair(_) => "repair",
             Self::Adopt(_) => "adopt",
             Self::Rollback(_) => "rollback",
@@ -217,6 +221,7 @@ impl PhaseCommand {
             Self::Check(arguments) => check::run(arguments, product).await,
             Self::Cutover(arguments) => cutover::run(arguments, product).await,
             Self::Rehearse(arguments) => rehearse::run(arguments, product).await,
+            Self::Serve(arguments) => serve::run(arguments, product).await,
             Self::Repair(arguments) => repair::run(arguments, product).await,
             Self::Adopt(arguments) => adopt::run(arguments, product).await,
             Self::Rollback(arguments) => rollback::run(arguments, product).await,

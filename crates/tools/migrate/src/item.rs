@@ -89,15 +89,20 @@ pub struct Item {
 impl Item {
     /// The item's line in its file.
     pub(crate) fn line(&self) -> String {
-        let spelled: BTreeMap<_, _> = self.attributes.iter().map(|(name, value)| (name, spell(value))).collect();
-        // Maps with text keys are always valid JSON.
-        serde_json::to_string(&spelled).unwrap_or_default()
+        dynamo_json(&self.attributes)
     }
 
     /// The item's size.
     pub(crate) fn bytes(&self) -> usize {
         bytes(&self.attributes)
     }
+}
+
+/// An item in DynamoDB's JSON.
+pub(crate) fn dynamo_json(item: &Attributes) -> String {
+    let spelled: BTreeMap<_, _> = item.iter().map(|(name, value)| (name, spell(value))).collect();
+    // Maps with text keys are always valid JSON.
+    serde_json::to_string(&spelled).unwrap_or_default()
 }
 
 /// The attributes of a line.

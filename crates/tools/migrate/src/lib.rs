@@ -26,6 +26,7 @@ pub mod repair;
 pub mod rollback;
 pub mod row;
 pub mod run;
+mod serve;
 pub mod source;
 pub mod status;
 mod terminal;

@@ -76,6 +76,16 @@ impl Postgres {
         Ok(Self { client: Arc::new(client), schema })
     }
 
+    /// The connection.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
     /// The schema of the tables.
     pub(super) fn schema(&self) -> &Schema {
         &self.schema

@@ -13,7 +13,7 @@ use super::ownership::{MoveStep, Ownerships, Side};
 use super::plan::Phase;
 use super::postgres::Postgres;
 use crate::item::{Attributes, Item, Key, item_hash};
-use crate::mapping::World;
+use crate::mapping::{Mapping, World};
 use crate::row::Row;
 use crate::source::json_columns;
 use crate::{Failure, FailureKind};
@@ -54,6 +54,23 @@ impl Sides {
     /// Whether the plan says that the cutover is finished.
     pub(super) async fn is_finished(&self) -> Result<bool, Failure> {
         Ok(self.postgres.plan().await?.is_some_and(|plan| plan.phase == Phase::Finished))
+    }
+
+    /// The mapping of rows to items.
+    pub(crate) fn mapping(&self) -> &Mapping {
+        &self.world.mapping
+    }
+
+    /// PostgreSQL.
+    pub(crate) fn postgres(&self) -> &Postgres {
+        &self.postgres
+    }
+
+    /// Asks both sides for an answer, and returns the phase of the cutover.
+    pub(crate) async fn answer(&self) -> Result<Option<Phase>, Failure> {
+        let plan = self.postgres.plan().await?;
+        self.dynamo.ownership("").await?;
+        Ok(plan.map(|plan| plan.phase))
     }
 
     /// Both ownership records of a user.
