@@ -41,7 +41,8 @@ CREATE FUNCTION expected.storable(number numeric) RETURNS boolean LANGUAGE sql I
     SELECT number = 0 OR (number <> 'NaN' AND abs(number) < 1e126 AND abs(number) >= 1e-130
         AND length(trim(BOTH '0' FROM translate(number::text, '-.', ''))) <= 38)
 $$;
--- Whether DynamoDB stores it as maps and lists: it has limits for numbers and for depth.
+-- Whether DynamoDB stores it as maps and lists: it has limits for numbers and for depth, and
+-- takes no member without a name.
 CREATE FUNCTION expected.storable(of jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     WITH RECURSIVE part (value, depth) AS (
         SELECT of, 0
@@ -52,7 +53,7 @@ CREATE FUNCTION expected.storable(of jsonb) RETURNS boolean LANGUAGE sql IMMUTAB
             SELECT value FROM jsonb_array_elements(CASE jsonb_typeof(part.value) WHEN 'array' THEN part.value ELSE '[]' END)
         ) AS member
     )
-    SELECT coalesce(bool_and(depth <= 32 AND (jsonb_typeof(value) <> 'number' OR expected.storable((value #>> '{}')::numeric))), true)
+    SELECT coalesce(bool_and(depth <= 32 AND NOT coalesce(jsonb_typeof(value) = 'object' AND value ? '', false) AND (jsonb_typeof(value) <> 'number' OR expected.storable((value #>> '{}')::numeric))), true)
     FROM part WHERE of IS NOT NULL
 $$;
 -- Whether a text can stand between the separators of a key.

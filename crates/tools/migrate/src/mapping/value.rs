@@ -189,6 +189,10 @@ fn native(json: &str, depth: usize) -> Option<AttributeValue> {
     Some(match json.as_bytes().first()? {
         b'{' => {
             let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+            // DynamoDB takes no attribute without a name.
+            if members.contains_key("") {
+                return None;
+            }
             let members = members.into_iter().map(|(name, raw)| Some((name, native(raw.get(), depth + 1)?)));
             AttributeValue::M(members.collect::<Option<HashMap<_, _>>>()?)
         }
@@ -256,7 +260,7 @@ mod tests {
         assert_eq!(list[0], AttributeValue::N("1.1".to_owned()));
         assert_eq!(list[1], AttributeValue::Null(true));
         assert_eq!(map["b"].as_m().unwrap()["c"], AttributeValue::Bool(true));
-        for text in ["{", "1e999", "", "nul", &"[".repeat(50)] {
+        for text in ["{", "1e999", "", "nul", r#"{"a":[{"":1}]}"#, &"[".repeat(50)] {
             assert_eq!(of_json(text), None, "{text}");
         }
     }
