@@ -19,7 +19,7 @@ mod sources;
 
 /// Runs a phase with the real program, which is killed at random moments until it finishes. Returns
 /// the number of kills.
-async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, more: &[&str]) -> u32 {
+pub(super) async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, more: &[&str]) -> u32 {
     for kills in 0..200 {
         let mut child = Command::new(binary("okusuri-migrate").unwrap())
             .args(migration.arguments(name, more))

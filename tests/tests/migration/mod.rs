@@ -9,6 +9,7 @@ mod cutover;
 mod faults;
 mod first_users;
 mod foreign;
+mod foreign_cutover;
 mod inherit;
 mod kills;
 mod operator;

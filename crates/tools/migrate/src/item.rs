@@ -99,7 +99,7 @@ impl Item {
 }
 
 /// An item in DynamoDB's JSON.
-pub(crate) fn dynamo_json(item: &Attributes) -> String {
+pub fn dynamo_json(item: &Attributes) -> String {
     let spelled: BTreeMap<_, _> = item.iter().map(|(name, value)| (name, spell(value))).collect();
     // Maps with text keys are always valid JSON.
     serde_json::to_string(&spelled).unwrap_or_default()

@@ -173,14 +173,10 @@ impl Postgres {
         Ok(rows.iter().map(|row| (row.get(0), ownership(row))).collect())
     }
 
-    /// The approximate number of users.
+    /// The number of users with an ownership record, also those who have no row of their own.
     pub(super) async fn users(&self) -> Result<u64, Failure> {
-        let mut count = 0;
-        for (table, _) in self.owner_ids() {
-            let row = self.client.query_one(&format!("SELECT count(*) FROM {table}"), &[]).await;
-            count += version(row.map_err(source_failure)?.get(0));
-        }
-        Ok(count)
+        let row = self.client.query_one("SELECT count(*) FROM tidemark_migration.ownerships", &[]).await;
+        Ok(version(row.map_err(source_failure)?.get(0)))
     }
 
     /// The tables of owners, and the expressions for their ids.
