@@ -22,4 +22,5 @@ mod run_folder;
 mod sidecar;
 mod stuck;
 mod tls;
+mod triggers;
 mod whole_database;

@@ -7,7 +7,7 @@ use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::{Database, Migration, binary};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_comparison_names_every_item_and_finished_needs_a_clean_one() {
+async fn a_comparison_names_every_item_a_repair_corrects_them_and_finished_needs_a_clean_one() {
     let migration = Migration::new(95, 30).await.unwrap();
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
@@ -17,19 +17,41 @@ async fn a_comparison_names_every_item_and_finished_needs_a_clean_one() {
         migration.phase("cutover", &["--to", to]).await.unwrap();
     }
     let items = migration.items().await.unwrap();
-    let logs: Vec<_> = items.keys().filter(|(_, sort)| sort.starts_with("MEDICATION#")).take(30).collect();
-    for (partition, sort) in &logs {
-        let s = |text: &String| AttributeValue::S(text.clone());
+    let mut logs = items.iter().filter(|((_, sort), _)| sort.starts_with("MEDICATION#"));
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    for ((partition, sort), _) in logs.by_ref().take(30) {
         let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
         delete.key("PK", s(partition)).key("SK", s(sort)).send().await.unwrap();
     }
-    assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::NeedsReview);
+    let ((partition, _), log) = logs.next().unwrap();
+    for (sort, flag) in [("MEDICATION#1901-01-01", "HasBleeding"), (log["SK"].as_s().unwrap(), "Unknown")] {
+        let put = migration
+            .database
+            .client
+            .put_item()
+            .table_name(Database::OKUSURI)
+            .set_item(Some(log.clone().into_iter().collect()));
+        put.item("PK", s(partition)).item("SK", s(sort)).item(flag, s("changed")).send().await.unwrap();
+    }
+    let compare = &["--to", "100%", "--compare"];
+    assert_eq!(migration.phase("cutover", compare).await.unwrap(), PhaseOutcome::NeedsReview);
     let named = migration.lines("differences-cutover.jsonl").unwrap();
-    assert_eq!(named.len(), logs.len());
-    assert!(logs.iter().all(|(_, sort)| named.iter().any(|difference| difference["sort"] == **sort)));
+    let count = |what: &str| named.iter().filter(|difference| difference["what"] == what).count();
+    assert_eq!((count("missing"), count("unexpected"), count("changed")), (30, 1, 1), "{named:?}");
 
     let refused = migration.phase("cutover", &["--to", "finished"]).await.unwrap_err();
-    assert!(refused.kind == FailureKind::Cutover && refused.detail.contains("MEDICATION#"), "{refused}");
+    assert!(refused.kind == FailureKind::Cutover && refused.detail.contains("repair --differences"), "{refused}");
+    assert_eq!(migration.phase("repair", &["--differences"]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(migration.json("report-repair.json").unwrap()["items"], 32);
+    assert!(
+        migration.items().await.unwrap().iter().all(|(key, item)| items.get(key).is_none_or(|before| before == item))
+    );
+    assert_eq!(migration.phase("cutover", compare).await.unwrap(), PhaseOutcome::Done);
+
+    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
+    delete.key("PK", s(partition)).key("SK", log["SK"].clone()).send().await.unwrap();
+    let refused = migration.phase("cutover", &["--to", "finished"]).await.unwrap_err();
+    assert!(refused.detail.contains("MEDICATION#"), "{refused}");
     assert_eq!(migration.phase("cutover", &["--to", "100%"]).await.unwrap(), PhaseOutcome::Done);
     let flags = ["--to", "finished", "--accept-differences"];
     assert_eq!(migration.phase("cutover", &flags).await.unwrap(), PhaseOutcome::NeedsReview);

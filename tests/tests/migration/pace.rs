@@ -36,23 +36,23 @@ async fn a_running_load_can_be_watched_paused_and_made_faster() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    let done = || read("okusuri_migrate_done{phase=\"load\",what=\"items\"}").unwrap_or_default();
+    let done = || read("tidemark_migrate_done{phase=\"load\",what=\"items\"}").unwrap_or_default();
     until("it loads", &|| done() > 500.0).await;
-    assert_eq!(read("okusuri_migrate_rate"), Some(150.0));
+    assert_eq!(read("tidemark_migrate_rate"), Some(150.0));
     migration.phase("control", &["--pause"]).await.unwrap();
-    until("it pauses", &|| read("okusuri_migrate_paused") == Some(1.0)).await;
+    until("it pauses", &|| read("tidemark_migrate_paused") == Some(1.0)).await;
     // Requests that were on their way arrive.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let (paused, items) = (done(), migration.items().await.unwrap().len());
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!((done(), migration.items().await.unwrap().len()), (paused, items));
-    assert!(read("okusuri_migrate_expected").unwrap() > paused + 200.0, "it was too fast for this test");
+    assert!(read("tidemark_migrate_expected").unwrap() > paused + 200.0, "it was too fast for this test");
 
     migration.phase("control", &["--resume", "--rate", "1000000"]).await.unwrap();
     let resumed = Instant::now();
     let output = tokio::task::spawn_blocking(move || load.wait_with_output().unwrap()).await.unwrap();
     assert!(output.status.success() && resumed.elapsed() < Duration::from_secs(20), "{output:?}");
-    assert_eq!((done(), read("okusuri_migrate_running")), (read("okusuri_migrate_expected").unwrap(), Some(0.0)));
+    assert_eq!((done(), read("tidemark_migrate_running")), (read("okusuri_migrate_expected").unwrap(), Some(0.0)));
     // Nobody sees a progress bar here, but a line every few seconds.
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(

@@ -44,8 +44,6 @@ async fn loaded(migration: &Migration) {
 async fn a_row_that_postgresql_refuses_stops_its_own_user_only_and_can_be_set_aside() {
     let mut migration = Migration::new(61, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    let unique = "CREATE UNIQUE INDEX ON notification_settings (user_id, platform) WHERE user_id = 'hand'";
-    client.batch_execute(unique).await.unwrap();
     loaded(&migration).await;
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let run = run_of(&mut migration).await;
@@ -55,7 +53,16 @@ async fn a_row_that_postgresql_refuses_stops_its_own_user_only_and_can_be_set_as
     }
     migration.phase("cutover", &["--to", "100%"]).await.unwrap();
     assert_eq!(writer.put(&setting(3_000_001)).await.unwrap(), Side::Dynamo);
+    // PostgreSQL learns of a unique index while the next change waits, as if its writer had been killed.
+    client.batch_execute("UPDATE tidemark_migration.plan SET phase = 'capture'").await.unwrap();
     assert_eq!(writer.put(&setting(3_000_002)).await.unwrap(), Side::Dynamo);
+    client
+        .batch_execute("CREATE UNIQUE INDEX ON notification_settings (user_id, platform) WHERE user_id = 'hand'")
+        .await
+        .unwrap();
+    client.batch_execute("UPDATE tidemark_migration.plan SET phase = 'percent'").await.unwrap();
+    let refused = writer.put(&setting(3_000_003)).await.unwrap_err();
+    assert!(refused.to_string().contains("user hand"), "{refused}");
     // A change of another user that waits, as if its writer had been killed.
     client.batch_execute("UPDATE tidemark_migration.plan SET phase = 'capture'").await.unwrap();
     writer.put(&log("other")).await.unwrap();

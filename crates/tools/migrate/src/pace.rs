@@ -1,4 +1,4 @@
-//! How fast a command works: its rate, which throttling lowers, and pauses.
+//! How fast a command works: its rate, which throttling lowers, and what pauses it.
 
 mod control;
 mod metrics;
@@ -42,6 +42,10 @@ struct State {
     lowest: f64,
     throttled: u64,
     is_paused: bool,
+    /// A standby is too far behind.
+    is_held: bool,
+    /// How far the slowest standby is behind, in seconds, and the most so far.
+    lag: Option<(f64, f64)>,
     /// The time at which all units taken so far are used up.
     next: Instant,
     /// When the rate was changed last.
@@ -59,6 +63,8 @@ pub(crate) struct PaceStatus {
     pub(crate) throttled: u64,
     /// Whether the operator has paused the command.
     pub(crate) is_paused: bool,
+    /// How far the slowest standby is behind, in seconds, and the most so far.
+    pub(crate) lag: Option<(f64, f64)>,
 }
 
 impl Pace {
@@ -66,13 +72,15 @@ impl Pace {
     pub(crate) fn new(rate: Option<u32>) -> Arc<Self> {
         let (wanted, now) = (rate.map(f64::from), Instant::now());
         let current = wanted.unwrap_or(f64::INFINITY);
-        let (throttled, is_paused) = Default::default();
+        let (throttled, is_paused, is_held, lag) = Default::default();
         Arc::new(Self(Mutex::new(State {
             wanted,
             current,
             lowest: current,
             throttled,
             is_paused,
+            is_held,
+            lag,
             next: now,
             adjusted: now,
         })))
@@ -117,18 +125,26 @@ impl Pace {
         }
     }
 
+    /// Records how far the slowest standby is behind, and holds the command while it is too far.
+    pub(crate) fn show_lag(&self, seconds: f64, seconds_max: u32) {
+        let mut state = self.lock();
+        let most = state.lag.map_or(seconds, |(_, most)| most.max(seconds));
+        state.lag = Some((seconds, most));
+        state.is_held = seconds > f64::from(seconds_max);
+    }
+
     pub(crate) fn status(&self) -> PaceStatus {
         let state = self.lock();
         let limit = |rate: f64| rate.is_finite().then_some(rate);
         let (rate, lowest) = (limit(state.current), limit(state.lowest));
-        PaceStatus { rate, lowest, throttled: state.throttled, is_paused: state.is_paused }
+        PaceStatus { rate, lowest, throttled: state.throttled, is_paused: state.is_paused, lag: state.lag }
     }
 }
 
 impl State {
-    /// When the units may be used; `None` while the command is paused.
+    /// When the units may be used; `None` while the command is paused or held.
     fn start(&mut self, units: u64) -> Option<Instant> {
-        if self.is_paused {
+        if self.is_paused || self.is_held {
             return None;
         }
         let now = Instant::now();

@@ -129,8 +129,10 @@ async fn find_in_table(
             relrowsecurity,
             ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
                   AND attnotnull AND NOT atthasdef AND attidentity = ''),
+            -- Of the BEFORE triggers for a row, those that fire before `tidemark_restore` are harmless.
             ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal
-                  AND tgname NOT LIKE 'tidemark\\_%' AND tgenabled <> 'D')
+                  AND tgname NOT LIKE 'tidemark\\_%' AND tgenabled <> 'D'
+                  AND (tgtype & 3 <> 3 OR tgname::text COLLATE \"C\" > '~tidemark_restore'))
         FROM pg_class c WHERE c.oid = $1::text::regclass";
     let row = client.query_one(sql, &[&name, &keys]).await.map_err(source_failure)?;
     if !row.get::<_, bool>(0) {
@@ -157,8 +159,8 @@ async fn find_in_table(
     let triggers: Vec<String> = row.get(4);
     if !triggers.is_empty() {
         findings.warnings.push(format!(
-            "{table} has triggers ({}): PostgreSQL may store other values than DynamoDB for rows of moved owners, and \
-             `--compare` names each",
+            "{table} has triggers ({}) that PostgreSQL also runs for changes made in DynamoDB: what they change in \
+             migrated tables does not reach DynamoDB, and `--compare` names it",
             triggers.join(", ")
         ));
     }

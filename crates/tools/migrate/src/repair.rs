@@ -1,12 +1,17 @@
-//! `repair`: lets a stuck user go on.
+//! `repair`: lets a stuck user go on, and makes differing items equal to PostgreSQL's rows.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 
 use clap::Args;
+use futures::{StreamExt, TryStreamExt, stream};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::cutover::outbox_entry::OutboxEntry;
-use crate::cutover::{Postgres, Side, run_state};
+use crate::cutover::{DIFFERENCES, Phase, Postgres, Side, Sides, run_state};
 use crate::row::Row;
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, connect};
@@ -14,6 +19,12 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
 /// The name of the file with the changes that were set aside.
 const SET_ASIDE: &str = "set-aside.jsonl";
+
+/// A line of the file of differences.
+#[derive(Deserialize)]
+struct OfUser {
+    user: String,
+}
 
 /// The run, both databases, and the user.
 #[derive(Debug, Args)]
@@ -26,13 +37,20 @@ pub struct Arguments {
     table: TargetTable,
     #[command(flatten)]
     mapping: MappingArguments,
-    /// The id of the user.
-    #[arg(long, value_name = "ID")]
-    user: String,
+    /// The id of a stuck user.
+    #[arg(long, value_name = "ID", required_unless_present = "differences")]
+    user: Option<String>,
     /// Moves each refused change to set-aside.jsonl in the run's folder, and goes on with the next.
     /// Without it, the changes are only tried again.
-    #[arg(long)]
+    #[arg(long, requires = "user")]
     set_aside: bool,
+    /// Writes the items again that the last `cutover --compare` found different, as PostgreSQL's rows
+    /// have them, and deletes those that should not exist.
+    #[arg(long, conflicts_with = "user")]
+    differences: bool,
+    /// The number of users whose items are repaired at once.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: u16,
 }
 
 /// The command.
@@ -44,7 +62,67 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let plan = plan.ok_or_else(|| FailureKind::Cutover.because("the database is in no cutover"))?;
     run_state::check_same_run(&run, &plan)?;
     let sides = crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
-    let user = &arguments.user;
+    let report = match &arguments.user {
+        Some(user) => repair_user(&run, &sides, user, arguments.set_aside).await?,
+        None => repair_differences(&run, &sides, plan.phase, arguments.parallel.into()).await?,
+    };
+    run.write_report("repair", &report)?;
+    Ok(report)
+}
+
+/// Makes the items of all users equal to their rows who are in the file of differences.
+async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: usize) -> Result<Report, Failure> {
+    match phase {
+        Phase::Capture => {
+            let why = "before dual, `check` finds differences and `load --differences` repairs them";
+            return Err(FailureKind::Cutover.because(why));
+        }
+        Phase::Finished => {
+            let why = "the cutover is finished, and PostgreSQL's rows are no measure any more";
+            return Err(FailureKind::Cutover.because(why));
+        }
+        Phase::Dual | Phase::Shadow | Phase::Percent | Phase::RollingBack => {}
+    }
+    let unreadable = |error: &dyn std::fmt::Display| FailureKind::RunFolder.because(format!("{DIFFERENCES}: {error}"));
+    let path = run.path(DIFFERENCES);
+    if !path.exists() {
+        return Err(FailureKind::RunIncomplete.because("nothing was compared yet: run `cutover --compare` first"));
+    }
+    let lines = BufReader::new(File::open(path).map_err(|error| unreadable(&error))?).lines();
+    let user_of = |line: std::io::Result<String>| -> Result<String, Failure> {
+        let line = line.map_err(|error| unreadable(&error))?;
+        let found: OfUser = serde_json::from_str(&line).map_err(|error| unreadable(&error))?;
+        Ok(found.user)
+    };
+    // The differences of a user stand together in the file.
+    let mut last = None;
+    let users = lines.map(user_of).filter(|user| {
+        let is_new = user.as_ref().ok() != last.as_ref();
+        last = user.as_ref().ok().cloned();
+        is_new
+    });
+    let (mut repaired, mut items, mut late) = (0_u64, 0_usize, 0_u64);
+    let mut done =
+        stream::iter(users).map(|user| async move { sides.repair_items(&user?).await }).buffer_unordered(parallel);
+    while let Some(found) = done.try_next().await? {
+        match found {
+            Some(count) => {
+                repaired += 1;
+                items += count;
+            }
+            None => late += 1,
+        }
+    }
+    let mut text = format!("{items} items of {repaired} users were repaired. `cutover --compare` shows what is left.");
+    if late > 0 {
+        text.push_str(&format!(" {late} users were written all the time: run the same command again."));
+    }
+    let json = json!({ "phase": "repair", "users": repaired, "items": items, "late": late });
+    let outcome = if late > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    Ok(Report { outcome, json, text })
+}
+
+async fn repair_user(run: &Run, sides: &Sides, user: &str, is_set_aside: bool) -> Result<Report, Failure> {
     let (mut set_aside, mut replicated) = (0_u64, 0);
     loop {
         match sides.replicate(user).await {
@@ -52,7 +130,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
                 replicated += further;
                 break;
             }
-            Err(failure) if failure.kind == FailureKind::UserStuck && arguments.set_aside => {
+            Err(failure) if failure.kind == FailureKind::UserStuck && is_set_aside => {
                 let Some((to, entry)) = sides.first_pending(user).await? else { continue };
                 // The file has the change before the databases lose it.
                 run.append(SET_ASIDE, &line(to, &entry, &failure)?)?;
@@ -65,9 +143,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let text = format!("{replicated} changes of user {user} were replicated, and {set_aside} are in {SET_ASIDE}.");
     let json = json!({ "phase": "repair", "user": user, "replicated": replicated, "setAside": set_aside });
     let outcome = if set_aside > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
-    let report = Report { outcome, json, text };
-    run.write_report("repair", &report)?;
-    Ok(report)
+    Ok(Report { outcome, json, text })
 }
 
 fn line(to: Side, entry: &OutboxEntry, failure: &Failure) -> Result<serde_json::Value, Failure> {

@@ -12,7 +12,9 @@ CREATE TABLE tidemark_migration.plan (
     run text NOT NULL,
     phase text NOT NULL,
     percent smallint NOT NULL DEFAULT 0,
-    changed_at timestamptz NOT NULL DEFAULT now()
+    changed_at timestamptz NOT NULL DEFAULT now(),
+    -- Until when a finished cutover can be rolled back.
+    way_back_until timestamptz
 );
 
 -- Copies of the small files of the run's folder. `adopt` restores a lost folder from them.
@@ -241,8 +243,8 @@ DECLARE
     of_after text;
     is_child boolean := TG_ARGV[3] IN ('child', 'both');
 BEGIN
-    -- A change that `apply_change` writes has its version already.
-    IF current_setting('tidemark_migration.applying', true) = 'on' THEN
+    -- A change that `apply_change` writes has its version already, and `preview` is undone.
+    IF current_setting('tidemark_migration.applying', true) IN ('on', 'preview') THEN
         RETURN NULL;
     END IF;
     IF TG_OP <> 'INSERT' THEN
@@ -340,56 +342,134 @@ BEGIN
     END LOOP;
 END $$;
 
--- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes
--- nothing and returns false. The application's schema is in the search path for the application's
--- own triggers, so each function is named with its schema: the application's role may create a
--- function there, which would run with the rights of this function's owner.
-CREATE FUNCTION tidemark_migration.apply_change(of_user text, to_version bigint, of_source text, row_key jsonb, after jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' AS $$
+-- Refuses a write that the caller may not make itself: session_user is the caller, and current_user is
+-- the owner of the functions.
+CREATE FUNCTION tidemark_migration.check_rights(of_source text, is_gone boolean) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    name text := pg_catalog.format('{schema}.%I', of_source);
+BEGIN
+    IF NOT EXISTS (SELECT FROM tidemark_migration.sources WHERE sources.source OPERATOR(pg_catalog.=) of_source) THEN
+        RAISE EXCEPTION 'the migration does not write the table %', of_source USING ERRCODE = '42501';
+    END IF;
+    IF NOT pg_catalog.has_table_privilege(session_user, name, 'SELECT')
+        OR (is_gone AND NOT pg_catalog.has_table_privilege(session_user, name, 'DELETE'))
+        OR (NOT is_gone AND NOT pg_catalog.has_any_column_privilege(session_user, name, 'INSERT'))
+        OR (NOT is_gone AND NOT pg_catalog.has_any_column_privilege(session_user, name, 'UPDATE')) THEN
+        RAISE EXCEPTION 'permission denied for the table %', of_source USING ERRCODE = '42501';
+    END IF;
+END $$;
+
+-- Updates the row with the same key, inserts a row, or deletes one (`after` is null). Returns the row as
+-- it is stored. The callers have the application's schema in the search path for the application's own
+-- triggers, so each function is named with its schema: the application's role may create a function
+-- there, which would run with the rights of this function's owner.
+CREATE FUNCTION tidemark_migration.write_row(of_source text, row_key jsonb, after jsonb) RETURNS jsonb
+LANGUAGE plpgsql AS $$
 DECLARE
     name text := pg_catalog.format('{schema}.%I', of_source);
     key_names text[];
     is_same text;
     names text;
     settings text;
-    is_allowed boolean;
+    stored jsonb;
 BEGIN
     SELECT keys INTO key_names FROM tidemark_migration.sources WHERE sources.source OPERATOR(pg_catalog.=) of_source;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'the migration does not write the table %', of_source USING ERRCODE = '42501';
-    END IF;
-    -- The caller needs the same rights as for writing the row itself. session_user is the caller,
-    -- and current_user is the owner of this function.
-    is_allowed := CASE WHEN after IS NULL THEN pg_catalog.has_table_privilege(session_user, name, 'DELETE')
-        ELSE pg_catalog.has_any_column_privilege(session_user, name, 'INSERT')
-            AND pg_catalog.has_any_column_privilege(session_user, name, 'UPDATE') END;
-    IF NOT is_allowed THEN
-        RAISE EXCEPTION 'permission denied for the table %', of_source USING ERRCODE = '42501';
-    END IF;
-    INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
-    UPDATE tidemark_migration.ownerships SET version = to_version WHERE user_id = of_user AND version = to_version - 1;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    PERFORM pg_catalog.set_config('tidemark_migration.applying', 'on', true);
     SELECT pg_catalog.string_agg(pg_catalog.format('this.%1$I OPERATOR(pg_catalog.=) given.%1$I', key), ' AND ')
         INTO is_same FROM pg_catalog.unnest(key_names) AS key;
     IF after IS NULL THEN
         -- A change without any row has no key, and deletes nothing.
         EXECUTE pg_catalog.format('DELETE FROM %1$s AS this USING pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s',
             name, is_same) USING row_key;
-    ELSE
-        -- The key is given even if a column generates it, and such a column must not be updated.
-        SELECT pg_catalog.string_agg(pg_catalog.format('%I', key), ', '),
-            pg_catalog.string_agg(pg_catalog.format('%1$I = EXCLUDED.%1$I', key), ', ') FILTER (WHERE NOT key OPERATOR(pg_catalog.=) ANY (key_names))
-            INTO names, settings FROM pg_catalog.jsonb_object_keys(after) AS key;
-        EXECUTE pg_catalog.format('INSERT INTO %1$s (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1)
-            ON CONFLICT (%3$s) %4$s', name, names, (SELECT pg_catalog.string_agg(pg_catalog.format('%I', key), ', ') FROM pg_catalog.unnest(key_names) AS key),
-            coalesce('DO UPDATE SET ' || settings, 'DO NOTHING')) USING after;
+        RETURN NULL;
+    END IF;
+    -- The key is given even if a column generates it. Such a column must not be updated, and a
+    -- computed column must not be written at all.
+    SELECT pg_catalog.string_agg(pg_catalog.format('%I', attname), ', '),
+        pg_catalog.string_agg(pg_catalog.format('%1$I = given.%1$I', attname), ', ')
+            FILTER (WHERE NOT attname::text OPERATOR(pg_catalog.=) ANY (key_names) AND attidentity OPERATOR(pg_catalog.<>) 'a')
+        INTO names, settings FROM pg_catalog.pg_attribute
+        WHERE attrelid OPERATOR(pg_catalog.=) name::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped
+            AND attgenerated OPERATOR(pg_catalog.=) '' AND after OPERATOR(pg_catalog.?) attname::text;
+    EXECUTE pg_catalog.format(CASE WHEN settings IS NULL
+            THEN 'SELECT pg_catalog.to_jsonb(this) FROM %1$s AS this, pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s'
+            ELSE 'UPDATE %1$s AS this SET %3$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s
+                RETURNING pg_catalog.to_jsonb(this)' END, name, is_same, settings)
+        INTO stored USING after;
+    IF stored IS NULL THEN
+        EXECUTE pg_catalog.format('INSERT INTO %1$s AS this (%2$s) OVERRIDING SYSTEM VALUE
+            SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) RETURNING pg_catalog.to_jsonb(this)', name, names)
+            INTO stored USING after;
+    END IF;
+    RETURN stored;
+END $$;
+
+-- The row that PostgreSQL would store, with the values of defaults and of BEFORE triggers. Fails if
+-- PostgreSQL would refuse the write. Changes nothing.
+CREATE FUNCTION tidemark_migration.preview(of_source text, row_key jsonb, after jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+DECLARE
+    stored jsonb;
+BEGIN
+    PERFORM tidemark_migration.check_rights(of_source, after IS NULL);
+    BEGIN
+        PERFORM pg_catalog.set_config('tidemark_migration.applying', 'preview', true);
+        stored := tidemark_migration.write_row(of_source, row_key, after);
+        -- Undoes the write.
+        RAISE EXCEPTION USING ERRCODE = 'TM003';
+    EXCEPTION WHEN SQLSTATE 'TM003' THEN
+        RETURN stored;
+    END;
+END $$;
+
+-- Writes a row with the values of DynamoDB; the capture does not record it.
+CREATE FUNCTION tidemark_migration.write_as_given(of_source text, row_key jsonb, after jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('tidemark_migration.applying', 'on', true),
+        pg_catalog.set_config('tidemark_migration.source', of_source, true),
+        pg_catalog.set_config('tidemark_migration.row', coalesce(after::text, ''), true);
+    PERFORM tidemark_migration.write_row(of_source, row_key, after);
+    IF after IS NOT NULL THEN
         PERFORM tidemark_migration.advance_sequence(of_source, after);
     END IF;
     PERFORM pg_catalog.set_config('tidemark_migration.applying', 'off', true);
+END $$;
+
+-- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes
+-- nothing and returns false.
+CREATE FUNCTION tidemark_migration.apply_change(of_user text, to_version bigint, of_source text, row_key jsonb, after jsonb) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+BEGIN
+    PERFORM tidemark_migration.check_rights(of_source, after IS NULL);
+    INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    UPDATE tidemark_migration.ownerships SET version = to_version WHERE user_id = of_user AND version = to_version - 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM tidemark_migration.write_as_given(of_source, row_key, after);
     RETURN true;
+END $$;
+
+-- Fires after all other BEFORE triggers of a row that `apply_change` writes: gives the row the values that
+-- DynamoDB has, which a trigger such as one for `updated_at` may have changed. Rows that a trigger of
+-- the application writes meanwhile are left alone.
+CREATE FUNCTION tidemark_migration.restore() RETURNS trigger
+LANGUAGE plpgsql AS $$
+DECLARE
+    given jsonb;
+    given_key jsonb;
+BEGIN
+    IF pg_catalog.current_setting('tidemark_migration.source') OPERATOR(pg_catalog.<>) TG_ARGV[0] THEN
+        RETURN NEW;
+    END IF;
+    given := nullif(pg_catalog.current_setting('tidemark_migration.row'), '')::pg_catalog.jsonb;
+    SELECT pg_catalog.jsonb_object_agg(key, given OPERATOR(pg_catalog.->) key) INTO given_key
+        FROM tidemark_migration.sources, pg_catalog.unnest(keys) AS key WHERE sources.source OPERATOR(pg_catalog.=) TG_ARGV[0];
+    IF pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(NEW, given_key)) OPERATOR(pg_catalog.=) pg_catalog.to_jsonb(NEW) THEN
+        RETURN pg_catalog.jsonb_populate_record(NEW, given);
+    END IF;
+    RETURN NEW;
 END $$;
 
 -- The functions run with the rights of their owner, so only granted roles may call them: see

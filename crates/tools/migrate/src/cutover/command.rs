@@ -14,7 +14,7 @@ use super::postgres::Postgres;
 use super::run_state::{self, Stage};
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
-use super::{Dynamo, first_users};
+use super::{Dynamo, first_users, standby_lag};
 use crate::adopt::{copies, store_copies};
 use crate::arguments::MappingArguments;
 use crate::command::Product;
@@ -26,7 +26,7 @@ use crate::transform::{ITEMS, Items};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
 /// The name of the file with each difference.
-const DIFFERENCES: &str = "differences-cutover.jsonl";
+pub(crate) const DIFFERENCES: &str = "differences-cutover.jsonl";
 
 /// The number of differences in the report.
 const SHOWN_MAX: usize = 20;
@@ -57,6 +57,10 @@ pub struct Arguments {
     /// Finishes although items differ from PostgreSQL's rows.
     #[arg(long)]
     accept_differences: bool,
+    /// With `--to finished`: for so many days, `rollback` can still return. It then makes PostgreSQL's rows
+    /// from the items that the new application has written. The same command again gives other days.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
+    way_back: Option<u16>,
     /// A file with the ids of users, one in each line, who move before the percentages: with `--to 0%`,
     /// only they move. The list is kept; another file replaces it, and an empty file removes it.
     #[arg(long, value_name = "FILE")]
@@ -68,6 +72,9 @@ pub struct Arguments {
     /// while the command runs.
     #[arg(long, value_name = "USERS", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
+    /// Stops the moves while a standby of PostgreSQL is more than this many seconds behind.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_standby_lag: Option<u32>,
     /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -96,6 +103,9 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         run_state::check_database(&identity, database.as_deref())?;
     }
     check_transition(&run, &plan, goal)?;
+    if arguments.way_back.is_some() {
+        check_way_back(goal, &postgres)?;
+    }
     let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
     let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
     if let Some(file) = arguments.first.as_ref().filter(|_| !arguments.dry_run) {
@@ -119,6 +129,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let stuck = StuckUsers::default();
     let pace = Pace::new(arguments.rate);
     let _controlled = pace.follow(&run)?;
+    let _watched = match arguments.max_standby_lag {
+        Some(seconds) => Some(standby_lag::watch(&arguments.server, seconds, &pace).await?),
+        None => None,
+    };
     // A second `finished` only removes what an interrupted one has left.
     let is_over = sides.dynamo.is_finished().await?;
     if goal.phase > Phase::Capture && !is_over {
@@ -146,11 +160,20 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let plan = sides.postgres.plan().await?.unwrap_or(plan);
     let mut is_clean = true;
     if goal.phase == Phase::Finished {
+        if let Some(days) = arguments.way_back {
+            sides.postgres.allow_way_back(days).await?;
+        }
         is_clean = sides.finish(parallel).await?;
     }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
     if arguments.compare && compared.is_none() && !is_over {
         compared = Some(compare(&run, &sides, parallel).await?.0);
+    }
+    if let Some((until, _)) = sides.postgres.way_back_until().await? {
+        more["wayBackUntil"] = json!(until);
+    }
+    if let Some((_, most)) = pace.status().lag {
+        more["standbyLagSecondsMax"] = json!(most);
     }
     if let Some(compared) = compared {
         more["compared"] = compared;
@@ -249,6 +272,22 @@ fn check_transition(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a way back that could not find the items again.
+fn check_way_back(goal: Goal, postgres: &Postgres) -> Result<(), Failure> {
+    if goal.phase != Phase::Finished {
+        return Err(FailureKind::Options.because("--way-back belongs to `--to finished`"));
+    }
+    let owners = postgres.schema().mapping.owners.iter();
+    let lost: Vec<_> = owners.filter(|owner| owner.partitions.is_empty()).map(|owner| &*owner.name).collect();
+    match lost.as_slice() {
+        [] => Ok(()),
+        lost => Err(FailureKind::Options.because(format!(
+            "--way-back needs the partitions of each owner's items, and the mapping has none for {}",
+            lost.join(", ")
+        ))),
+    }
+}
+
 /// Both sides of a cutover, with the options with which the run was transformed.
 ///
 /// # Errors
@@ -282,7 +321,7 @@ async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments
         _ if arguments.accept_differences => Ok(compared),
         [first, ..] => Err(FailureKind::Cutover.because(format!(
             "{} items differ from PostgreSQL's rows, the first is {} {}; all are in {DIFFERENCES}. \
-             --accept-differences finishes nevertheless",
+             `repair --differences` repairs them, and --accept-differences finishes nevertheless",
             named.len(),
             first.partition,
             first.sort

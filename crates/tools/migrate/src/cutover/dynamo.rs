@@ -72,6 +72,8 @@ pub(super) enum Fence<'a> {
     Own(Ownership, &'a OutboxEntry),
     /// The other side made the versions after `after`, up to `last`.
     Replicated { after: u64, last: u64 },
+    /// A repair, which is no change: the ownership record stays as it was read.
+    Unchanged(Ownership),
 }
 
 /// The result of a write.
@@ -260,9 +262,14 @@ impl Dynamo {
     /// The condition of a fence, and its values.
     fn condition(fence: Fence<'_>) -> (&'static str, Attributes) {
         match fence {
+            // A user's first change may have come since.
+            Fence::Unchanged(Ownership { epoch: 0, version: 0 }) => (
+                "attribute_not_exists(Version) OR (Epoch = :zero AND Version = :zero)",
+                [(":zero".to_owned(), n(0))].into(),
+            ),
             // Another writer may have made the next change, or closed the ownership, since it was
             // read.
-            Fence::Own(ownership, _) => (
+            Fence::Own(ownership, _) | Fence::Unchanged(ownership) => (
                 "Epoch = :epoch AND Version = :version",
                 [(":epoch".to_owned(), n(ownership.epoch)), (":version".to_owned(), n(ownership.version))].into(),
             ),
@@ -290,6 +297,7 @@ impl Dynamo {
         let version = match fence {
             Fence::Own(_, entry) => entry.version,
             Fence::Replicated { last, .. } => last,
+            Fence::Unchanged(_) => return Ok(vec![self.check(user, fence)?]),
         };
         values.extend([(":next".to_owned(), n(version)), (":zero".to_owned(), n(0))]);
         let ownership = self

@@ -15,12 +15,13 @@ mod reader;
 mod replication;
 pub(crate) mod run_state;
 mod sides;
+mod standby_lag;
 pub(crate) mod stuck;
 mod waiting;
 mod writer;
 
 pub use command::Arguments;
-pub(crate) use command::{run, sides};
+pub(crate) use command::{DIFFERENCES, run, sides};
 pub use dynamo::{Dynamo, PREFIX};
 pub(crate) use dynamo::{finished_runs, prefix_of};
 pub(crate) use history::check_same_history;

@@ -40,7 +40,7 @@ pub struct Postgres {
 type Parameters<'p> = &'p [&'p (dyn ToSql + Sync)];
 
 /// The result of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PostgresWrite {
     /// The row was written.
     Written,
@@ -48,6 +48,19 @@ pub(super) enum PostgresWrite {
     NotOwner,
     /// Another row violates a unique index; nothing was written.
     UniqueViolation,
+    /// PostgreSQL refuses the row, and says why; nothing was written.
+    Refused(String),
+}
+
+/// The result of a write that PostgreSQL would make.
+#[derive(Debug)]
+pub(super) enum Preview {
+    /// The row as it would be stored; `None` if it would be deleted.
+    Stored(Option<Row>),
+    /// Another row violates a unique index.
+    UniqueViolation,
+    /// PostgreSQL would refuse the write; the text says why.
+    Refused(String),
 }
 
 fn version(number: i64) -> u64 {
@@ -148,6 +161,21 @@ impl Postgres {
             0 => Err(FailureKind::Cutover.because("the cutover is being rolled back")),
             _ => Ok(()),
         }
+    }
+
+    /// Permits a rollback of the finished cutover for so many days from now on.
+    pub(super) async fn allow_way_back(&self, days: u16) -> Result<(), Failure> {
+        let sql = "UPDATE tidemark_migration.plan SET way_back_until = now() + make_interval(days => $1)";
+        self.client.execute(sql, &[&i32::from(days)]).await.map_err(source_failure)?;
+        Ok(())
+    }
+
+    /// Until when a finished cutover can be rolled back, in RFC 3339, and whether this time is over.
+    pub(crate) async fn way_back_until(&self) -> Result<Option<(String, bool)>, Failure> {
+        let sql = "SELECT to_char(way_back_until AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), way_back_until < now()
+                   FROM tidemark_migration.plan WHERE way_back_until IS NOT NULL";
+        let row = self.client.query_opt(sql, &[]).await.map_err(source_failure)?;
+        Ok(row.map(|row| (row.get(0), row.get(1))))
     }
 
     /// A user's ownership record on this side.
@@ -316,6 +344,34 @@ impl Postgres {
         }
     }
 
+    /// The row that PostgreSQL would store for a write; `None` for a deletion. Nothing is written.
+    pub(super) async fn preview(&self, row: &Row, is_gone: bool) -> Result<Preview, Failure> {
+        let json = row.json().map_err(|error| unreadable("a row", error))?;
+        let after = (!is_gone).then_some(&json);
+        let sql = "SELECT tidemark_migration.preview($1, $2::text::jsonb, $3::text::jsonb)::text";
+        let stored = match self.client.query_one(sql, &[&row.table.name, &json, &after]).await {
+            Ok(stored) => stored,
+            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => return Ok(Preview::UniqueViolation),
+            Err(error) => return refusal(error).map(Preview::Refused),
+        };
+        let Some(stored) = stored.get::<_, Option<&str>>(0) else { return Ok(Preview::Stored(None)) };
+        let mut stored = Row::read(&row.table, stored).map_err(|error| unreadable(&row.table.name, error))?;
+        stored.columns.retain(|name, _| !row.table.ignored.contains(name));
+        Ok(Preview::Stored(Some(row.updated(&stored))))
+    }
+
+    /// Writes a row with exactly these values, or deletes it; also while PostgreSQL refuses the
+    /// application's writes. Returns why PostgreSQL refuses the row, if it does.
+    pub(super) async fn write_as_given(&self, row: &Row, after: Option<&Row>) -> Result<Option<String>, Failure> {
+        let json = |row: &Row| row.json().map_err(|error| unreadable("a row", error));
+        let (key, after) = (json(row)?, after.map(json).transpose()?);
+        let sql = "SELECT tidemark_migration.write_as_given($1, $2::text::jsonb, $3::text::jsonb)";
+        match self.client.execute(sql, &[&row.table.name, &key, &after]).await {
+            Ok(_) => Ok(None),
+            Err(error) => refusal(error).map(Some),
+        }
+    }
+
     /// Applies a change of the other side, if it is the next one.
     pub(super) async fn apply_change(&self, entry: &OutboxEntry) -> Result<bool, Failure> {
         let json = |row: &Row| row.json().map_err(|error| unreadable("a row", error));
@@ -337,12 +393,21 @@ fn is_missing(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| missing.contains(&code))
 }
 
+/// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that triggers raise.
+fn refusal(error: tokio_postgres::Error) -> Result<String, Failure> {
+    let is_about_row = error.code().is_some_and(|code| {
+        ["22", "23"].iter().any(|class| code.code().starts_with(class)) || *code == SqlState::RAISE_EXCEPTION
+    });
+    let failure = source_failure(error);
+    if is_about_row { Ok(failure.detail) } else { Err(failure) }
+}
+
 fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<PostgresWrite, Failure> {
     match written {
         Ok(_) => Ok(PostgresWrite::Written),
         Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(PostgresWrite::NotOwner),
         Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(PostgresWrite::UniqueViolation),
-        Err(error) => Err(source_failure(error)),
+        Err(error) => refusal(error).map(PostgresWrite::Refused),
     }
 }
 

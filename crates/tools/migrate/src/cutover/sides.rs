@@ -6,10 +6,10 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 
-use super::dynamo::Dynamo;
+use super::dynamo::{Dynamo, DynamoWrite, Fence};
 use super::item_writes::{self, ItemWrites};
 use super::outbox_entry::OutboxEntry;
-use super::ownership::{MoveStep, Ownerships, Side};
+use super::ownership::{MoveStep, Ownership, Ownerships, Side};
 use super::plan::Phase;
 use super::postgres::Postgres;
 use crate::item::{Attributes, Item, Key, item_hash};
@@ -20,6 +20,9 @@ use crate::{Failure, FailureKind};
 
 /// The most steps of one call for a user; other movers may work on the same user.
 const STEPS_MAX: u32 = 1_000;
+
+/// How often the repair of a user begins again because of concurrent writes.
+const REPAIRS_MAX: u32 = 20;
 
 /// Both databases, and the mapping of rows to items.
 #[derive(Debug, Clone)]
@@ -42,6 +45,9 @@ pub struct Difference {
     /// attributes.
     pub what: &'static str,
 }
+
+/// An ownership record, and the differences, each with the item that should exist.
+type Differing = (Ownership, Vec<(Difference, Option<Item>)>);
 
 impl Sides {
     /// The two sides of a cutover.
@@ -126,13 +132,59 @@ impl Sides {
     /// # Errors
     /// If a side does not answer.
     pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
+        let named = |(difference, _)| difference;
+        Ok(self.differing(user).await?.map(|(_, found)| found.into_iter().map(named).collect()))
+    }
+
+    /// Makes the differing items of a user equal to what PostgreSQL's rows become. Returns their
+    /// number; `None` if the user is written all the time.
+    ///
+    /// # Errors
+    /// If a side does not answer.
+    pub(crate) async fn repair_items(&self, user: &str) -> Result<Option<usize>, Failure> {
+        for _ in 0..REPAIRS_MAX {
+            let Some((at, found)) = self.differing(user).await? else {
+                self.replicate(user).await?;
+                continue;
+            };
+            let partitions = self.world.partitions(user);
+            let count = found.len();
+            let mut writes = ItemWrites::default();
+            for (Difference { partition, sort, .. }, item) in found {
+                let key = Key { partition, sort };
+                match item {
+                    Some(item) => drop(writes.puts.insert(key, item)),
+                    None => {
+                        let is_own = partitions.contains(&key.partition);
+                        writes.deletes.insert(key, is_own);
+                    }
+                }
+            }
+            // Each iteration removes one item from the writes: another user has its key.
+            loop {
+                match self.dynamo.write(user, Fence::Unchanged(at), &writes).await? {
+                    DynamoWrite::Written => return Ok(Some(count)),
+                    DynamoWrite::Stale => break,
+                    DynamoWrite::Taken(key) => {
+                        writes.puts.remove(&key);
+                        writes.deletes.remove(&key);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The differences of a user, each with the item that should exist, and the ownership record in
+    /// DynamoDB to which they belong.
+    async fn differing(&self, user: &str) -> Result<Option<Differing>, Failure> {
         if !Dynamo::can_store(user) {
-            return Ok(Some(Vec::new()));
+            return Ok(Some(Differing::default()));
         }
         let before = self.ownerships(user).await?;
         let partitions = self.world.partitions(user);
         let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
-        let expected = item_writes::items_of_owner(&rows, &self.world);
+        let mut expected = item_writes::items_of_owner(&rows, &self.world);
         let mut found: BTreeMap<_, _> = items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
         let mut keys: BTreeSet<_> = found.keys().cloned().collect();
         keys.extend(found.values().flat_map(|item| self.world.markers_of(item)));
@@ -141,7 +193,8 @@ impl Sides {
         for key in keys {
             let is_own = partitions.contains(&key.partition);
             let found = if is_own { found.remove(&key) } else { self.dynamo.get(&key).await? };
-            let what = match (expected.get(&key), found) {
+            let expected = expected.remove(&key);
+            let what = match (&expected, found) {
                 (None, None) => continue,
                 (Some(item), Some(found)) if item_hash(&item.attributes) == item_hash(&found) => continue,
                 // The marker belongs to another user: both profiles have the address, and it leads
@@ -156,11 +209,12 @@ impl Sides {
                 (None, Some(_)) => "unexpected",
                 (Some(_), Some(_)) => "changed",
             };
-            differences.push(Difference { user: user.to_owned(), partition: key.partition, sort: key.sort, what });
+            let Key { partition, sort } = key;
+            differences.push((Difference { user: user.to_owned(), partition, sort, what }, expected));
         }
         let after = self.ownerships(user).await?;
         let is_level = before == after && after.postgres.version == after.dynamo.version;
-        Ok(is_level.then_some(differences))
+        Ok(is_level.then_some((after.dynamo, differences)))
     }
 
     /// Whether an item may rightly be missing: it has expired, or it is a login of two users that
@@ -216,20 +270,17 @@ impl Sides {
     }
 
     /// The writes in DynamoDB for a change made there, and the outbox entry for PostgreSQL.
-    /// `before` is the row that PostgreSQL has, and `rows` are the related rows. `None` if the
-    /// change must be made in PostgreSQL, because it affects all items of the user or is too large
-    /// for the outbox.
+    /// `before` is the row that PostgreSQL has, `after` the row that it will have, and `rows` are the
+    /// related rows. `None` if the change must be made in PostgreSQL, because it affects all items
+    /// of the user or is too large for the outbox.
     pub(super) async fn own_change(
         &self,
         row: &Row,
         user: &str,
-        (before, mut rows): (Option<Row>, Vec<Row>),
-        is_gone: bool,
+        (before, after, mut rows): (Option<Row>, Option<Row>, Vec<Row>),
         version: u64,
     ) -> Result<Option<(OutboxEntry, ItemWrites)>, Failure> {
-        // Only the columns that the application gives change.
-        let whole = || before.as_ref().map_or_else(|| row.clone(), |before| before.updated(row));
-        let after = (!is_gone).then(whole);
+        let is_gone = after.is_none();
         rows.extend(after.clone());
         let entry = OutboxEntry { user: user.to_owned(), version, table: Arc::clone(&row.table), before, after };
         let change = [entry.before.as_ref(), entry.after.as_ref()];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::dynamo::{DynamoWrite, Fence};
 use super::ownership::Side;
-use super::postgres::PostgresWrite;
+use super::postgres::{PostgresWrite, Preview};
 use super::sides::Sides;
 use crate::mapping::Candidate;
 use crate::row::Row;
@@ -121,16 +121,15 @@ impl Writer {
                 self.bring_owners_together(user, row).await?;
                 Ok(false)
             }
-            // If the user has moved, the violating row may be the user's own: it was deleted in
-            // DynamoDB, and PostgreSQL does not know that yet.
-            PostgresWrite::UniqueViolation
+            // If the user has moved, the reason may be a row of the user that was changed in DynamoDB, and
+            // PostgreSQL does not know that yet.
+            PostgresWrite::UniqueViolation | PostgresWrite::Refused(_)
                 if postgres.ownership(user).await.is_ok_and(|ownership| !ownership.is_open(Side::Postgres)) =>
             {
                 Ok(false)
             }
-            PostgresWrite::UniqueViolation => {
-                Err(WriteError::Taken(format!("a value that must be unique in {}", row.table.name)))
-            }
+            PostgresWrite::UniqueViolation => Err(unique(row)),
+            PostgresWrite::Refused(why) => Err(WriteError::Refused(why)),
         }
     }
 
@@ -146,11 +145,10 @@ impl Writer {
     }
 
     /// Refuses a row that DynamoDB would not have.
-    async fn check_migrated(&self, row: &Row, before: &Option<Row>, user: &str) -> Result<(), WriteError> {
+    async fn check_migrated(&self, row: &Row, user: &str) -> Result<(), WriteError> {
         let world = &self.sides.world;
-        let row = before.as_ref().map_or_else(|| row.clone(), |before| before.updated(row));
         let owner = self.sides.postgres.user(user).await?.map(|owner| world.owner(&owner));
-        match world.items(Candidate { row: &row, owner: owner.as_ref() }) {
+        match world.items(Candidate { row, owner: owner.as_ref() }) {
             Err(reject)
                 if !world.is_expected(&row.table.name, reject.reason.as_str())
                     && !world.is_about_owner(&row.table, &reject.reason) =>
@@ -167,20 +165,29 @@ impl Writer {
             return Ok(false);
         }
         let Some(rows) = self.sides.rows_at(row, user, ownership.version).await? else { return Ok(false) };
-        if rows.0.as_ref().is_some_and(|before| before.owner.as_deref() != Some(user)) {
+        let (before, related) = rows;
+        if before.as_ref().is_some_and(|before| before.owner.as_deref() != Some(user)) {
             self.sides.move_user(user, Side::Postgres).await?;
             self.bring_owners_together(user, row).await?;
             return Ok(false);
         }
         // The row is already deleted, by an earlier attempt of this delete or by another request. A
         // change of nothing is not replicated.
-        if is_gone && rows.0.is_none() {
+        if is_gone && before.is_none() {
             return Ok(true);
         }
-        if !is_gone && !self.sides.world.is_owners(row) {
-            self.check_migrated(row, &rows.0, user).await?;
+        // Only the columns that the application gives change.
+        let whole = before.as_ref().map_or_else(|| row.clone(), |before| before.updated(row));
+        // PostgreSQL receives this change later, and must be able to store it then.
+        let after = match self.sides.postgres.preview(&whole, is_gone).await? {
+            Preview::Stored(after) => after,
+            Preview::UniqueViolation => return Err(unique(row)),
+            Preview::Refused(why) => return Err(WriteError::Refused(why)),
+        };
+        if let Some(after) = after.as_ref().filter(|_| !self.sides.world.is_owners(row)) {
+            self.check_migrated(after, user).await?;
         }
-        let change = self.sides.own_change(row, user, rows, is_gone, ownership.version + 1).await?;
+        let change = self.sides.own_change(row, user, (before, after, related), ownership.version + 1).await?;
         let Some((entry, mut writes)) = change else {
             // The change affects all items of the user, so PostgreSQL must make it; or the row is
             // too large for the outbox.
@@ -205,6 +212,10 @@ impl Writer {
             }
         }
     }
+}
+
+fn unique(row: &Row) -> WriteError {
+    WriteError::Taken(format!("a value that must be unique in {}", row.table.name))
 }
 
 impl From<WriteError> for Failure {

@@ -76,9 +76,9 @@ impl Metrics {
             }
             let suffix = if kind == "counter" { "_total" } else { "" };
             // Writing to a text cannot fail.
-            let _ = writeln!(text, "# TYPE okusuri_migrate_{name} {kind}\n# HELP okusuri_migrate_{name} {help}");
+            let _ = writeln!(text, "# TYPE tidemark_migrate_{name} {kind}\n# HELP tidemark_migrate_{name} {help}");
             for (labels, value) in samples {
-                let _ = writeln!(text, "okusuri_migrate_{name}{suffix}{{phase=\"{phase}\"{labels}}} {value}");
+                let _ = writeln!(text, "tidemark_migrate_{name}{suffix}{{phase=\"{phase}\"{labels}}} {value}");
             }
         };
         let bars = |value: &dyn Fn(&ProgressBar) -> f64| {
@@ -91,6 +91,8 @@ impl Metrics {
         if let Some(pace) = shown.pace.as_ref().map(|pace| pace.status()) {
             family("rate", "gauge", "The limit of units a second.", pace.rate.map(one).unwrap_or_default());
             family("paused", "gauge", "1 while the operator has paused it.", one(f64::from(pace.is_paused)));
+            let lag = pace.lag.map(|(lag, _)| one(lag)).unwrap_or_default();
+            family("standby_lag_seconds", "gauge", "How far PostgreSQL's slowest standby is behind.", lag);
             family("throttled", "counter", "Throttled answers of DynamoDB.", one(pace.throttled as f64));
         }
         text.push_str("# EOF\n");

@@ -9,6 +9,10 @@ use crate::{Failure, preflight};
 /// The class of the advisory locks by which a move asks the writers of a user to give way ("tide").
 const MOVE_LOCK: &str = "1953064037";
 
+/// The trigger that restores a row's values. Of the BEFORE triggers, the one whose name is last in the
+/// order of bytes fires last.
+const RESTORE: &str = "\"~tidemark_restore\"";
+
 impl Postgres {
     /// Refuses a source that would stop the migration later, before anything is changed.
     pub(in crate::cutover) async fn preflight(&self) -> Result<(), Failure> {
@@ -53,10 +57,13 @@ impl Postgres {
                 "INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix)
                      VALUES ({source}, ARRAY[{keys}], {owner}, {parent}, {prefix});
                  CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}');
+                 CREATE TRIGGER {RESTORE} BEFORE INSERT OR UPDATE ON {name} FOR EACH ROW
+                     WHEN (current_setting('tidemark_migration.applying', true) = 'on') EXECUTE FUNCTION tidemark_migration.restore({source});
                  CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
                  -- Also for the changes of a logical replication, and of other sessions with
                  -- session_replication_role = replica: they would otherwise be lost.
-                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
+                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER {RESTORE},
+                     ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
             ));
             if is_parent {
                 sql.push_str(&format!(
@@ -88,8 +95,8 @@ impl Postgres {
              GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
              GRANT DELETE ON tidemark_migration.outbox TO {role};
              GRANT INSERT, UPDATE, DELETE ON tidemark_migration.waiting TO {role};
-             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.numbered_changes,
-                 tidemark_migration.advance_sequence, tidemark_migration.touch TO {role};
+             GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.preview,
+                 tidemark_migration.numbered_changes, tidemark_migration.advance_sequence, tidemark_migration.touch TO {role};
              COMMIT;"
         );
         self.all_or_nothing(&sql).await
@@ -106,6 +113,20 @@ impl Postgres {
              DO $$ BEGIN
                  IF EXISTS (SELECT 1 FROM tidemark_migration.ownerships WHERE epoch % 2 = 1) THEN
                      RAISE EXCEPTION 'DynamoDB owns a user again: another cutover is running';
+                 END IF;
+             END $$;
+             DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
+        )
+        .await
+    }
+
+    /// Removes a finished cutover, so that PostgreSQL takes writes again. Waits as `install` does.
+    pub(in crate::cutover) async fn reopen(&self) -> Result<(), Failure> {
+        self.all_or_nothing(
+            "BEGIN; SET LOCAL lock_timeout = '5s';
+             DO $$ BEGIN
+                 IF NOT EXISTS (SELECT FROM tidemark_migration.plan WHERE phase = 'finished') THEN
+                     RAISE EXCEPTION 'the cutover is not finished';
                  END IF;
              END $$;
              DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
