@@ -23,4 +23,5 @@ mod sidecar;
 mod stuck;
 mod tls;
 mod triggers;
+mod way_back;
 mod whole_database;

@@ -5,6 +5,7 @@
 //! migration's items are removed from the table, unless another writer has changed them since.
 
 mod remove;
+mod way_back;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,6 +41,9 @@ pub struct Arguments {
     /// for it.
     #[arg(long, value_name = "RUN")]
     confirm: Option<String>,
+    /// After `finished --way-back`: opens PostgreSQL again although some items are not brought back.
+    #[arg(long)]
+    accept_losses: bool,
     /// Keeps the items in the table, although they will be outdated.
     #[arg(long)]
     keep_items: bool,
@@ -66,10 +70,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let postgres = Postgres::open(client, &arguments.server.schema, &mapping).await?;
     let plan = postgres.plan().await?;
     run_state::check_rollback_allowed(&run, plan.as_ref())?;
-    if plan.as_ref().is_some_and(|plan| plan.phase == Phase::Finished) {
-        return Err(
-            FailureKind::Cutover.because("the cutover is finished, and PostgreSQL has received no changes since")
-        );
+    if let Some(plan) = plan.as_ref().filter(|plan| plan.phase == Phase::Finished) {
+        let sides =
+            crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, plan).await?;
+        return way_back::run(&run, &arguments, &sides, plan).await;
     }
     let table = arguments.table.open().await;
     // The database and the folder may be older copies, so the table decides.
@@ -77,7 +81,9 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         let why = format!("the cutover {} is finished, and its items belong to the application", identity.run);
         return Err(FailureKind::Cutover.because(why));
     }
-    confirm(&arguments, &identity.run)?;
+    let what =
+        format!("The rollback of the run {} removes its items from the table {}.", identity.run, arguments.table.table);
+    confirm(&arguments, &identity.run, &what)?;
     let (mut users, mut replicated) = (0, 0);
     if let Some(plan) = &plan {
         let sides =
@@ -124,12 +130,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 }
 
 /// Refuses a rollback that the operator did not confirm with the run's id.
-fn confirm(arguments: &Arguments, run: &str) -> Result<(), Failure> {
+fn confirm(arguments: &Arguments, run: &str, what: &str) -> Result<(), Failure> {
     if arguments.dry_run {
         return Ok(());
     }
-    let table = &arguments.table.table;
-    let what = format!("The rollback of the run {run} removes its items from the table {table}.");
     let typed = arguments.confirm.clone().or_else(|| ask(&format!("{what} Type the run's id to go on:")));
     match typed {
         Some(typed) if typed == run => Ok(()),

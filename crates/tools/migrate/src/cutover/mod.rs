@@ -18,6 +18,7 @@ mod sides;
 mod standby_lag;
 pub(crate) mod stuck;
 mod waiting;
+mod way_back;
 mod writer;
 
 pub use command::Arguments;
@@ -31,4 +32,5 @@ pub use plan::{Goal, Phase, Plan};
 pub use postgres::Postgres;
 pub use reader::{OwnerItems, Reader, Shadow};
 pub use sides::{Difference, Sides};
+pub(crate) use way_back::NOT_RETURNED;
 pub use writer::{WriteError, Writer};

@@ -19,6 +19,8 @@ pub(crate) enum Stage {
     DualWrites,
     /// All users are back in PostgreSQL, and the cutover may be removed from it.
     RolledBack,
+    /// The rows have been made from the items of a finished cutover.
+    Returned,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +37,7 @@ pub(crate) fn record_stage(run: &Run, id: &str, stage: Stage) -> Result<(), Fail
 /// The id of the cutover that this run has started, unless it was rolled back.
 pub(crate) fn started(run: &Run) -> Result<Option<String>, Failure> {
     let begun = run.read::<StartedCutover>(FILE)?;
-    Ok(begun.filter(|begun| begun.stage != Stage::RolledBack).map(|begun| begun.run))
+    Ok(begun.filter(|begun| !matches!(begun.stage, Stage::RolledBack | Stage::Returned)).map(|begun| begun.run))
 }
 
 /// Refuses a phase that makes or loads items again after dual writes have started: it would restore
@@ -79,6 +81,9 @@ pub(crate) fn check_rollback_allowed(run: &Run, plan: Option<&Plan>) -> Result<(
         (None, Some(plan)) => Err(FailureKind::Cutover
             .because(format!("the database is in the cutover {}, which this run did not start", plan.run))),
         (Some(begun), Some(plan)) if begun.run != plan.run => Err(another(&begun.run, &plan.run)),
+        (Some(StartedCutover { stage: Stage::Returned, .. }), None) => Err(FailureKind::Cutover.because(
+            "the run is back in PostgreSQL, and its items stay in the table; delete the table when nobody needs it",
+        )),
         (Some(StartedCutover { run: id, stage }), None) if stage != Stage::RolledBack => Err(FailureKind::Cutover
             .because(format!(
                 "the database has no cutover {id}, which this run started: is it another database, or an older copy? \

@@ -39,6 +39,12 @@ pub trait Extension: fmt::Debug + Send + Sync {
     /// Why the value cannot be converted.
     fn convert(&self, conversion: usize, input: &Value, arguments: &[Value]) -> Result<Value, Reject>;
 
+    /// A value that [`Extension::convert`] turns into `output`, for the way back to PostgreSQL; `None` if
+    /// there is none.
+    fn invert(&self, _conversion: usize, _output: &Value, _arguments: &[Value]) -> Option<Value> {
+        None
+    }
+
     /// Called before items of an owner are written during a cutover. Items that the application
     /// derives from these, such as a summary, are outdated then.
     fn before_write<'a>(&'a self, _table: &'a store::Table, _owner: &'a str, _keys: &'a [Key]) -> Writing<'a> {

@@ -6,6 +6,7 @@ mod compile;
 mod conversions;
 mod evaluate;
 mod file;
+pub(crate) mod invert;
 mod items;
 mod names;
 pub(crate) mod related;

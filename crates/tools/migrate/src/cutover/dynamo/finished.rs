@@ -1,6 +1,7 @@
 //! The end of a cutover in the table: which runs are finished, and the removal of a run's own
 //! items.
 
+use futures::{Stream, StreamExt, stream};
 use store::{Table, n, unless_condition_failed};
 
 use super::{Attributes, Dynamo, SHARDS, failed, query, text};
@@ -44,6 +45,28 @@ impl Dynamo {
     pub(crate) async fn is_finished(&self) -> Result<bool, Failure> {
         let request = self.table.get_item(self.finished_key()).consistent_read(true);
         Ok(request.send().await.map_err(failed)?.item.is_some())
+    }
+
+    /// The partition keys of all items, in pages; the same key may come several times.
+    pub(in crate::cutover) fn partition_pages(&self) -> impl Stream<Item = Result<Vec<String>, Failure>> + Unpin {
+        let scan = self.table.scan().consistent_read(true);
+        let scan = scan.projection_expression("#partition");
+        let scan = scan.expression_attribute_names("#partition", &self.target.partition);
+        let name = self.target.partition.clone();
+        let pages =
+            stream::unfold(scan.into_paginator().send(), |mut pages| async move { Some((pages.next().await?, pages)) });
+        Box::pin(pages.map(move |page| {
+            let items = page.map_err(failed)?.items.unwrap_or_default();
+            let mut keys: Vec<_> = items.iter().map(|item| text(item, &name).to_owned()).collect();
+            keys.dedup();
+            Ok(keys)
+        }))
+    }
+
+    /// The run is not finished any more.
+    pub(crate) async fn remove_finished(&self) -> Result<(), Failure> {
+        self.table.delete_item(self.finished_key()).send().await.map_err(failed)?;
+        Ok(())
     }
 
     /// From here on no first change of a user is replicated to this side.

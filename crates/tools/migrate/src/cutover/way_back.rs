@@ -1,0 +1,336 @@
+//! The way back of an owner after `finished`: the rows of PostgreSQL from the items that the new
+//! application has written since. It reads the mapping backwards, and what it cannot bring back it
+//! names.
+
+mod all_owners;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub(crate) use all_owners::NOT_RETURNED;
+
+use super::item_writes;
+use super::sides::Sides;
+use crate::Failure;
+use crate::item::{AS_OF, Attributes, Item, Key, RUN, VERSION};
+use crate::mapping::invert::Inverse;
+use crate::mapping::{Candidate, Table};
+use crate::row::{Cell, Columns, Row};
+
+/// The most passes over an owner. A row may need another one that PostgreSQL has refused before.
+const PASSES_MAX: usize = 8;
+
+/// Something in DynamoDB that PostgreSQL does not have after the way back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NotReturned {
+    pub(crate) owner: String,
+    pub(crate) partition: String,
+    pub(crate) sort: String,
+    /// `unknown`: the mapping has no such item; `no-row`: no row can be made from it; `attributes`: its
+    /// row has other values; `missing`: it is deleted, and its row stays; `refused`: PostgreSQL refuses
+    /// the row.
+    pub(crate) what: &'static str,
+    /// The attributes that are not brought back, or what PostgreSQL says.
+    pub(crate) detail: String,
+}
+
+/// The result for an owner.
+#[derive(Debug, Default)]
+pub(crate) struct ReturnedOwner {
+    /// The rows that were written or deleted.
+    pub(crate) rows: u64,
+    pub(crate) left: Vec<NotReturned>,
+}
+
+/// A row on its way back.
+#[derive(Debug)]
+struct Returning {
+    before: Option<Row>,
+    after: Row,
+    is_gone: bool,
+}
+
+impl Returning {
+    fn is_changed(&self) -> bool {
+        self.is_gone || self.before.as_ref().is_none_or(|before| before.columns != self.after.columns)
+    }
+}
+
+/// The state of an owner on the way back.
+struct OwnerReturn<'r> {
+    sides: &'r Sides,
+    owner: &'r str,
+    of_owner: Option<Row>,
+    rows: Vec<Returning>,
+    left: Vec<NotReturned>,
+}
+
+impl Sides {
+    /// Brings an owner's rows to the state of the items. May be repeated.
+    pub(crate) async fn return_owner(&self, owner: &str, is_dry_run: bool) -> Result<ReturnedOwner, Failure> {
+        let items = self.dynamo.items_of(&self.world.partitions(owner)).await?;
+        let found: BTreeMap<Key, Attributes> =
+            items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
+        let (mut written, mut refused) = (0, BTreeMap::new());
+        for _ in 0..PASSES_MAX {
+            let rows = self.postgres.rows_of(owner).await?;
+            let mut state = OwnerReturn::new(self, owner, rows);
+            state.read(&found);
+            let changed: Vec<_> = state.rows.iter().filter(|row| row.is_changed()).collect();
+            let mut progress = 0;
+            if is_dry_run {
+                written = changed.len() as u64;
+            } else {
+                refused.clear();
+                for Returning { before, after, is_gone } in changed {
+                    let of = before.as_ref().unwrap_or(after);
+                    match self.postgres.write_as_given(of, (!is_gone).then_some(after)).await? {
+                        None => progress += 1,
+                        Some(why) => drop(refused.insert((after.table.name.clone(), of.id()), why)),
+                    }
+                }
+            }
+            written += progress;
+            if progress == 0 {
+                let named = refused.into_iter().map(|((table, id), why)| NotReturned {
+                    owner: owner.to_owned(),
+                    partition: table,
+                    sort: id,
+                    what: "refused",
+                    detail: why,
+                });
+                return Ok(ReturnedOwner { rows: written, left: state.left.into_iter().chain(named).collect() });
+            }
+        }
+        let again = "its rows change with each pass: a trigger of PostgreSQL may change them".to_owned();
+        let left = NotReturned {
+            owner: owner.to_owned(),
+            partition: owner.to_owned(),
+            sort: String::new(),
+            what: "refused",
+            detail: again,
+        };
+        Ok(ReturnedOwner { rows: written, left: vec![left] })
+    }
+}
+
+impl<'r> OwnerReturn<'r> {
+    fn new(sides: &'r Sides, owner: &'r str, rows: Vec<Row>) -> Self {
+        let of_owner = rows.iter().find(|row| sides.world.is_owners(row)).cloned();
+        let same = |row: Row| Returning { before: Some(row.clone()), after: row, is_gone: false };
+        Self { sides, owner, of_owner, rows: rows.into_iter().map(same).collect(), left: Vec::new() }
+    }
+
+    /// Changes the rows so that they become the items.
+    fn read(&mut self, found: &BTreeMap<Key, Attributes>) {
+        let winners = self.winners();
+        for (key, (place, spec)) in &winners {
+            if !found.contains_key(key) {
+                self.remove(key, *place, *spec);
+            }
+        }
+        // An owner's own row first, and the first item of each table before the others, which may be
+        // made of the same row.
+        let mut waiting = Vec::new();
+        for (key, item) in found {
+            if let Some((place, spec)) = winners.get(key) {
+                self.adjust(*place, *spec, key, item);
+                continue;
+            }
+            match self.specs(item).first() {
+                Some((table, spec)) => waiting.push((!self.is_owners_table(table), *spec, key, item)),
+                None => self.leave(key, "unknown", self.kind(item).to_owned()),
+            }
+        }
+        waiting.sort_by_key(|(is_other, spec, key, _)| (*is_other, *spec, *key));
+        for (_, _, key, item) in waiting {
+            self.add(key, item);
+        }
+    }
+
+    fn is_owners_table(&self, table: &Table) -> bool {
+        self.sides.world.is_owners_table(table)
+    }
+
+    fn kind<'i>(&self, item: &'i Attributes) -> &'i str {
+        let kind = item.get(&self.sides.world.mapping.target.kind);
+        kind.and_then(|kind| kind.as_s().ok()).map_or("", String::as_str)
+    }
+
+    /// The row, and the place among its table's items, that each expected item of the owner's own
+    /// partitions comes from.
+    fn winners(&self) -> BTreeMap<Key, (usize, usize)> {
+        let world = &self.sides.world;
+        let rows: Vec<_> = self.rows.iter().map(|row| row.after.clone()).collect();
+        let expected = item_writes::items_of_owner(&rows, world);
+        let owner = self.of_owner.as_ref().map(|owner| world.owner(owner));
+        let partitions = world.partitions(self.owner);
+        let mut winners = BTreeMap::new();
+        for (place, row) in rows.iter().enumerate() {
+            let made = world.items(Candidate { row, owner: owner.as_ref() }).map(|made| made.items).unwrap_or_default();
+            for item in made {
+                let is_winner = |winner: &Item| winner.rank == item.rank && winner.kind == item.kind;
+                if partitions.contains(&item.key.partition)
+                    && expected.get(&item.key).is_some_and(is_winner)
+                    && let Some(spec) = row.table.items.iter().position(|spec| spec.kind == item.kind)
+                {
+                    winners.insert(item.key, (place, spec));
+                }
+            }
+        }
+        winners
+    }
+
+    /// The items of the mapping that an item may be.
+    fn specs(&self, item: &Attributes) -> Vec<(Arc<Table>, usize)> {
+        let mapping = &self.sides.world.mapping;
+        let (kind, of) = (self.kind(item), mapping.kind_of(self.owner));
+        let tables = mapping.owned().filter(|table| table.owner.as_ref().map(|owner| owner.kind) == of);
+        let specs = tables.flat_map(|table| {
+            let places = table.items.iter().enumerate().filter(|(_, spec)| spec.kind == kind);
+            places.map(|(place, _)| (Arc::clone(table), place))
+        });
+        specs.collect()
+    }
+
+    /// An inverse for a row with these columns: the owner's own row counts with its new values.
+    fn inverse<'i>(&'i self, table: &'i Table) -> Option<Inverse<'i>> {
+        let Self { sides, owner, .. } = self;
+        let own = self.rows.iter().find(|row| sides.world.is_owners(&row.after)).map(|row| &row.after);
+        let types = sides.postgres.schema().columns.get(&table.name)?;
+        Some(Inverse { world: &sides.world, table, types, owner, of_owner: own })
+    }
+
+    fn leave(&mut self, key: &Key, what: &'static str, detail: String) {
+        let Key { partition, sort } = key.clone();
+        self.left.push(NotReturned { owner: self.owner.to_owned(), partition, sort, what, detail });
+    }
+
+    /// Deletes the row of an item that is gone.
+    fn remove(&mut self, key: &Key, place: usize, spec: usize) {
+        let table = Arc::clone(&self.rows[place].after.table);
+        // An item that depends on a condition, or that comes beside another one, may be gone although
+        // its row stays.
+        if table.items.iter().position(|spec| spec.is_own) == Some(spec) && table.items[spec].when.is_none() {
+            self.rows[place].is_gone = true;
+        } else {
+            self.leave(key, "missing", table.items[spec].kind.clone());
+        }
+    }
+
+    /// Changes a row so that its item gets the attributes that it has in DynamoDB.
+    fn adjust(&mut self, place: usize, spec: usize, key: &Key, item: &Attributes) {
+        let table = Arc::clone(&self.rows[place].after.table);
+        let (columns, mut lost) = match self.inverse(&table) {
+            Some(inverse) => adjusted(inverse, &self.rows[place].after.columns, spec, item),
+            None => return,
+        };
+        lost.extend(self.unknown(&table, spec, item));
+        self.rows[place].after.columns = columns;
+        self.rows[place].is_gone = false;
+        if !lost.is_empty() {
+            self.leave(key, "attributes", lost.join(", "));
+        }
+    }
+
+    /// The attributes that the mapping does not make.
+    fn unknown(&self, table: &Table, spec: usize, item: &Attributes) -> Vec<String> {
+        let target = &self.sides.world.mapping.target;
+        let own = [Some(&target.partition), target.sort.as_ref(), Some(&target.kind), Some(&target.owner)];
+        let is_own = |name: &String| own.contains(&Some(name)) || [VERSION, AS_OF, RUN].contains(&name.as_str());
+        let is_made = |name: &String| table.items[spec].attributes.iter().any(|attribute| attribute.name == *name);
+        let mut unknown: Vec<_> = item.keys().filter(|name| !is_own(name) && !is_made(name)).cloned().collect();
+        unknown.sort();
+        unknown
+    }
+
+    /// Makes a row for an item that no row becomes, or changes the row that it belongs to.
+    fn add(&mut self, key: &Key, item: &Attributes) {
+        for (table, spec) in self.specs(item) {
+            let Some(inverse) = self.inverse(&table) else { continue };
+            let of_item = &table.items[spec];
+            // A row of the same pass may become this item, too.
+            let becomes = |row: &Returning| {
+                row.after.table.name == table.name && inverse.key_of(&row.after.columns, of_item).as_ref() == Some(key)
+            };
+            if let Some(place) = self.rows.iter().position(becomes) {
+                return self.adjust(place, spec, key, item);
+            }
+            let Some(columns) = self.owner_column(&table).and_then(|own| inverse.with_key(&own, of_item, key)) else {
+                continue;
+            };
+            let (columns, mut lost) = adjusted(inverse, &columns, spec, item);
+            let row = Row::new(&table, columns).of_owner(self.owner);
+            let is_known = table.key.iter().all(|name| table.cell(&row.columns, name).is_some());
+            let same = |other: &Returning| other.after.table.name == table.name && other.after.key() == row.key();
+            // An attribute in the key may have changed: the row stays, and becomes another item.
+            if is_known && let Some(place) = self.rows.iter().position(same) {
+                let before = self.rows[place].after.columns.clone();
+                let is_moved = self.inverse(&table).and_then(|inverse| {
+                    let moved = inverse.with_key(&before, &table.items[spec], key)?;
+                    Some(adjusted(inverse, &moved, spec, item))
+                });
+                let Some((columns, still_lost)) = is_moved else { continue };
+                self.rows[place].after.columns = columns;
+                self.rows[place].is_gone = false;
+                lost = still_lost;
+            } else if is_known || table.items.iter().position(|spec| spec.is_own) == Some(spec) {
+                // PostgreSQL gives the row its key, if the item does not say it.
+                self.rows.push(Returning { before: None, after: row, is_gone: false });
+            } else {
+                continue;
+            }
+            lost.extend(self.unknown(&table, spec, item));
+            if !lost.is_empty() {
+                self.leave(key, "attributes", lost.join(", "));
+            }
+            return;
+        }
+        self.leave(key, "no-row", self.kind(item).to_owned());
+    }
+
+    /// The column with the owner; none if only a parent knows the owner.
+    fn owner_column(&self, table: &Table) -> Option<Columns> {
+        let owner = table.owner.as_ref()?;
+        if owner.through.is_some() {
+            return Some(Columns::new());
+        }
+        let schema = self.sides.postgres.schema();
+        let name = schema.column(table, &owner.column)?;
+        let id = self.sides.world.mapping.id_of(owner, self.owner)?;
+        let is_number =
+            matches!(schema.columns.get(&table.name)?.get(name)?.as_str(), "bigint" | "integer" | "smallint");
+        let cell = if is_number { Cell::Number(id.to_owned()) } else { Cell::Text(id.to_owned()) };
+        Some([(name.to_owned(), cell)].into())
+    }
+}
+
+/// The columns with as many of the item's attributes as the mapping determines, and the names of the
+/// other ones.
+fn adjusted(inverse: Inverse<'_>, columns: &Columns, spec: usize, item: &Attributes) -> (Columns, Vec<String>) {
+    let (mut columns, mut lost) = (columns.clone(), Vec::new());
+    let spec = &inverse.table.items[spec];
+    for attribute in &spec.attributes {
+        let value = item.get(&attribute.name);
+        if !inverse.has(&columns, spec, attribute, value) {
+            match inverse.with_attribute(&columns, spec, attribute, value) {
+                Some(changed) => columns = changed,
+                None => lost.push(attribute.name.clone()),
+            }
+        }
+    }
+    // A later attribute may have changed an earlier one again, or given it its value.
+    lost.retain(|name| {
+        let attribute = spec.attributes.iter().find(|attribute| attribute.name == *name);
+        attribute.is_some_and(|attribute| !inverse.has(&columns, spec, attribute, item.get(name)))
+    });
+    let changed_again = spec.attributes.iter().filter(|attribute| {
+        !lost.contains(&attribute.name) && !inverse.has(&columns, spec, attribute, item.get(&attribute.name))
+    });
+    let changed_again: Vec<_> = changed_again.map(|attribute| attribute.name.clone()).collect();
+    lost.extend(changed_again);
+    (columns, lost)
+}

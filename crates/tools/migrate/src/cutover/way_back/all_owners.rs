@@ -1,0 +1,103 @@
+//! The way back of all owners: those that PostgreSQL knows, and those that the new application has made.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use futures::{StreamExt, stream};
+use serde::Serialize;
+
+use crate::cutover::sides::Sides;
+use crate::run::{LineWriter, Run};
+use crate::terminal::progress_bar;
+use crate::{Failure, FailureKind};
+
+/// The name of the file with what is not brought back.
+pub(crate) const NOT_RETURNED: &str = "not-returned.jsonl";
+
+/// The name of the file with the ids of new owners.
+const NEW_OWNERS: &str = "new-owners.jsonl";
+
+/// The result for all owners.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Returned {
+    pub(crate) owners: u64,
+    pub(crate) new_owners: u64,
+    pub(crate) rows: u64,
+    /// The lines of the file.
+    pub(crate) not_returned: u64,
+}
+
+impl Sides {
+    /// Brings the rows of all owners to the state of their items. May be repeated.
+    pub(crate) async fn return_all(&self, run: &Run, parallel: usize, is_dry_run: bool) -> Result<Returned, Failure> {
+        let mut returned = Returned { new_owners: self.list_new_owners(run).await?, ..Returned::default() };
+        let mut lines = LineWriter::create(run.path(NOT_RETURNED))?;
+        let bar = progress_bar(self.postgres.users().await? + returned.new_owners, "returned");
+        let mut last = String::new();
+        loop {
+            let users = self.postgres.users_after(&last).await?;
+            let Some((user, _)) = users.last() else { break };
+            last.clone_from(user);
+            let users = users.into_iter().map(|(user, _)| Ok(user));
+            self.return_some(users, (parallel, is_dry_run), &mut returned, &mut lines, |done| bar.inc(done)).await?;
+        }
+        let unreadable =
+            |error: &dyn std::fmt::Display| FailureKind::RunFolder.because(format!("{NEW_OWNERS}: {error}"));
+        let file = File::open(run.path(NEW_OWNERS)).map_err(|error| unreadable(&error))?;
+        let new = BufReader::new(file).lines().map(|line| -> Result<String, Failure> {
+            let line = line.map_err(|error| unreadable(&error))?;
+            serde_json::from_str(&line).map_err(|error| unreadable(&error))
+        });
+        self.return_some(new, (parallel, is_dry_run), &mut returned, &mut lines, |done| bar.inc(done)).await?;
+        bar.finish_and_clear();
+        returned.not_returned = lines.finish()?.lines;
+        Ok(returned)
+    }
+
+    async fn return_some(
+        &self,
+        owners: impl Iterator<Item = Result<String, Failure>>,
+        (parallel, is_dry_run): (usize, bool),
+        returned: &mut Returned,
+        lines: &mut LineWriter,
+        done: impl Fn(u64),
+    ) -> Result<(), Failure> {
+        let of_owners = stream::iter(owners).map(|owner| async move { self.return_owner(&owner?, is_dry_run).await });
+        let mut of_owners = of_owners.buffer_unordered(parallel);
+        while let Some(owner) = of_owners.next().await {
+            let owner = owner?;
+            returned.owners += 1;
+            returned.rows += owner.rows;
+            for left in &owner.left {
+                lines.write(&serde_json::to_string(left).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+            }
+            done(1);
+        }
+        Ok(())
+    }
+
+    /// Writes the ids of the owners to a file whom PostgreSQL does not know. Returns their number.
+    async fn list_new_owners(&self, run: &Run) -> Result<u64, Failure> {
+        let mut lines = LineWriter::create(run.path(NEW_OWNERS))?;
+        let mut pages = self.dynamo.partition_pages();
+        let mut last = None;
+        while let Some(partitions) = pages.next().await {
+            let owners = partitions?.into_iter().filter_map(|partition| self.world.owner_of_partition(&partition));
+            let owners: BTreeSet<String> = owners.filter(|owner| last.as_ref() != Some(owner)).collect();
+            let unknown = self.postgres.unknown_users(&Vec::from_iter(owners)).await?;
+            for owner in &unknown {
+                lines.write(&serde_json::to_string(owner).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+            }
+            last = unknown.last().cloned().or(last);
+        }
+        Ok(lines.finish()?.lines)
+    }
+
+    /// Ends the way back: PostgreSQL takes writes again.
+    pub(crate) async fn reopen(&self) -> Result<(), Failure> {
+        self.dynamo.remove_finished().await?;
+        self.postgres.reopen().await
+    }
+}
