@@ -52,7 +52,7 @@ async fn a_running_load_can_be_watched_paused_and_made_faster() {
     let resumed = Instant::now();
     let output = tokio::task::spawn_blocking(move || load.wait_with_output().unwrap()).await.unwrap();
     assert!(output.status.success() && resumed.elapsed() < Duration::from_secs(20), "{output:?}");
-    assert_eq!((done(), read("tidemark_migrate_running")), (read("okusuri_migrate_expected").unwrap(), Some(0.0)));
+    assert_eq!((done(), read("tidemark_migrate_running")), (read("tidemark_migrate_expected").unwrap(), Some(0.0)));
     // Nobody sees a progress bar here, but a line every few seconds.
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
