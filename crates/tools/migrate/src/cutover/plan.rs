@@ -18,8 +18,7 @@ pub enum Phase {
     Shadow,
     /// DynamoDB owns part of the users.
     Percent,
-    /// DynamoDB owns all users, and nothing is replicated to PostgreSQL any more. There is no way
-    /// back.
+    /// DynamoDB owns all users, and nothing is replicated to PostgreSQL any more.
     Finished,
     /// All users move back to PostgreSQL.
     RollingBack,
