@@ -11,6 +11,8 @@ use tidemark_migrate::row::Row;
 use tidemark_tests::Migration;
 use tokio_postgres::Client;
 
+use super::cutover::compared;
+
 const SCHEMA: &str = "
     CREATE TABLE customers (id int PRIMARY KEY, name text, phone text UNIQUE, blocked boolean NOT NULL DEFAULT false);
     CREATE TABLE products (id text PRIMARY KEY, price numeric(20, 4));
@@ -134,11 +136,6 @@ async fn orders(client: &Client, customer: i32) -> BTreeMap<String, (String, i64
         (format!("ORDER#{day}#{id:08}"), (row.get(1), row.get(2)))
     };
     rows.iter().map(order).collect()
-}
-
-async fn compared(migration: &Migration, to: &str) {
-    let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
-    assert_eq!(outcome, PhaseOutcome::Done, "{to}: {:?}", migration.lines("differences-cutover.jsonl").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

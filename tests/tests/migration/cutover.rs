@@ -137,6 +137,12 @@ async fn no_change_is_lost_or_doubled_while_writers_and_the_tool_are_killed() {
     assert_eq!(differences, []);
 }
 
+/// Goes to a phase, and finds no difference there.
+pub(super) async fn compared(migration: &Migration, to: &str) {
+    let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
+    assert_eq!(outcome, PhaseOutcome::Done, "{to}: {:?}", migration.lines("differences-cutover.jsonl").unwrap());
+}
+
 /// Checks that PostgreSQL contains nothing of a migration.
 pub(super) async fn assert_untouched(client: &tokio_postgres::Client) {
     let left = "SELECT (SELECT count(*) FROM pg_namespace WHERE nspname = 'tidemark_migration')

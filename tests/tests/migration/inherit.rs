@@ -2,13 +2,12 @@
 //! leads to the next one.
 
 use serde_json::json;
-use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::Writer;
 use tidemark_migrate::row::Row;
 use tidemark_tests::okusuri_source::SCHEMA;
 use tidemark_tests::{Migration, okusuri_row};
 
-use super::cutover::{run_of, sides};
+use super::cutover::{compared, run_of, sides};
 
 /// Three users with one address, of whom `ann` verified it first and `bob` next; and two users with one
 /// login.
@@ -30,11 +29,6 @@ async fn holder(migration: &Migration, partition: &str) -> Option<String> {
     let items = migration.items().await.unwrap();
     let of_partition = items.iter().find(|((found, _), _)| found == partition);
     of_partition.map(|(_, item)| item["UserId"].as_s().unwrap().clone())
-}
-
-async fn compared(migration: &Migration, to: &str) {
-    let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
-    assert_eq!(outcome, PhaseOutcome::Done, "{to}: {:?}", migration.lines("differences-cutover.jsonl").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
-use tidemark_migrate::PhaseOutcome;
 use tidemark_tests::{Migration, binary};
+
+use super::cutover::compared;
 
 const TOKEN: &str = "a token of the application";
 
@@ -129,11 +130,6 @@ impl Application {
         assert!(self.process.wait().unwrap().success());
         serde_json::from_str(&self.last.join().unwrap()).unwrap()
     }
-}
-
-async fn compared(migration: &Migration, to: &str) {
-    let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
-    assert_eq!(outcome, PhaseOutcome::Done, "{to}: {:?}", migration.lines("differences-cutover.jsonl").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -7,6 +7,8 @@ use tidemark_migrate::cutover::{Side, WriteError, Writer};
 use tidemark_migrate::mapping::Mapping;
 use tidemark_tests::Migration;
 
+use super::cutover::compared;
+
 const SCHEMA: &str = "
     CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN NEW.updated_at := clock_timestamp(); NEW.changes := coalesce(OLD.changes, 0) + 1; RETURN NEW; END';
@@ -69,11 +71,6 @@ async fn item(migration: &Migration, sort: &str) -> BTreeMap<String, String> {
         Some((name.clone(), value.as_s().or(value.as_n()).ok()?.clone()))
     };
     found.iter().filter_map(text).collect()
-}
-
-async fn compared(migration: &Migration, to: &str) {
-    let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
-    assert_eq!(outcome, PhaseOutcome::Done, "{to}: {:?}", migration.lines("differences-cutover.jsonl").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -1,8 +1,5 @@
 //! `repair`: lets a stuck user go on, and makes differing items equal to PostgreSQL's rows.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
@@ -83,20 +80,12 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
         }
         Phase::Dual | Phase::Shadow | Phase::Percent | Phase::RollingBack => {}
     }
-    let unreadable = |error: &dyn std::fmt::Display| FailureKind::RunFolder.because(format!("{DIFFERENCES}: {error}"));
-    let path = run.path(DIFFERENCES);
-    if !path.exists() {
+    if !run.path(DIFFERENCES).exists() {
         return Err(FailureKind::RunIncomplete.because("nothing was compared yet: run `cutover --compare` first"));
     }
-    let lines = BufReader::new(File::open(path).map_err(|error| unreadable(&error))?).lines();
-    let user_of = |line: std::io::Result<String>| -> Result<String, Failure> {
-        let line = line.map_err(|error| unreadable(&error))?;
-        let found: OfUser = serde_json::from_str(&line).map_err(|error| unreadable(&error))?;
-        Ok(found.user)
-    };
     // The differences of a user stand together in the file.
     let mut last = None;
-    let users = lines.map(user_of).filter(|user| {
+    let users = run.read_lines(DIFFERENCES)?.map(|line| line.map(|of: OfUser| of.user)).filter(|user| {
         let is_new = user.as_ref().ok() != last.as_ref();
         last = user.as_ref().ok().cloned();
         is_new

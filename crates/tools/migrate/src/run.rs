@@ -181,6 +181,29 @@ impl Run {
         file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed(&path))
     }
 
+    /// The values of a file with JSON in each line; of a missing file, none.
+    ///
+    /// # Errors
+    /// `run-folder` if it cannot be read; each line may be `run-folder` or `run-changed`.
+    pub fn read_lines<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<impl Iterator<Item = Result<T, Failure>> + use<T>, Failure> {
+        use std::io::BufRead;
+        let path = self.path(name);
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&path)(error)),
+        };
+        let lines = file.into_iter().flat_map(|file| std::io::BufReader::new(file).lines());
+        Ok(lines.map(move |line| {
+            let line = line.map_err(failed(&path))?;
+            let value = serde_json::from_str(&line);
+            value.map_err(|error| FailureKind::RunChanged.because(format!("{}: {error}", path.display())))
+        }))
+    }
+
     /// Renames a file or folder.
     ///
     /// # Errors
@@ -290,6 +313,14 @@ impl LineWriter {
         }
         self.lines += 1;
         Ok(())
+    }
+
+    /// Appends a value as a line of JSON.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn write_json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+        self.write(&serde_json::to_string(value).map_err(|error| FailureKind::RunFolder.because(error))?)
     }
 
     /// Makes sure that all data is on disk.

@@ -334,7 +334,7 @@ async fn compare(run: &Run, sides: &Sides, parallel: usize) -> Result<(Value, Ve
     let (users, late, differences) = sides.compare_all(parallel).await?;
     let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
     for difference in &differences {
-        lines.write(&serde_json::to_string(difference).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+        lines.write_json(difference)?;
     }
     lines.finish()?;
     let shown: Vec<_> = differences.iter().take(SHOWN_MAX).collect();

@@ -17,6 +17,7 @@ use super::table::{ItemSpec, Table};
 use super::value::{self, Value};
 use crate::item::{Key, item_hash};
 use crate::row::{Cell, Columns, Row};
+use crate::source::is_number;
 
 /// The inverse of a table's items for one owner.
 #[derive(Clone, Copy)]
@@ -257,15 +258,14 @@ fn json(attribute: &AttributeValue) -> Option<String> {
     }
 }
 
-/// The cell of a column of this type.
-fn cell(kind: &str, value: Value, zone: &TimeZone) -> Option<Cell> {
+/// The cell of a column of this type; `zone` is that of local times.
+pub(crate) fn cell(kind: &str, value: Value, zone: &TimeZone) -> Option<Cell> {
     let is_json = matches!(kind, "json" | "jsonb") || kind.ends_with("[]");
-    let is_number = matches!(kind, "bigint" | "integer" | "smallint" | "numeric" | "real" | "double precision");
     Some(match value {
         Value::Null => Cell::Null,
         Value::Bool(truth) => Cell::Bool(truth),
         Value::Number(text) => Cell::Number(text),
-        Value::Text(text) if is_number => Cell::Number(value::number(&text)?),
+        Value::Text(text) if is_number(kind) => Cell::Number(value::number(&text)?),
         Value::Text(text) => Cell::Text(text),
         Value::Bytes(bytes) => Cell::Text(format!("\\x{}", crate::hex(&bytes))),
         Value::Instant(at) => match kind {

@@ -6,6 +6,6 @@ mod select;
 mod tls;
 
 pub use connect::{Server, connect, database_identity, source_failure};
-pub(crate) use schema::json_columns;
 pub use schema::{FoundColumns, Schema};
+pub(crate) use schema::{is_number, json_columns};
 pub(crate) use select::quoted;

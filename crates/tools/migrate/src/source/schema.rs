@@ -13,6 +13,11 @@ use crate::{Failure, FailureKind};
 /// The columns of each table: names and types, in the spelling of `format_type` without length.
 pub type FoundColumns = BTreeMap<String, BTreeMap<String, String>>;
 
+/// Whether a type is a number that JSON has.
+pub(crate) fn is_number(kind: &str) -> bool {
+    matches!(kind, "bigint" | "integer" | "smallint" | "numeric" | "real" | "double precision")
+}
+
 /// The columns of the types `json` and `jsonb`.
 pub(crate) fn json_columns(found: &FoundColumns) -> JsonColumns {
     let of_table = |columns: &BTreeMap<String, String>| -> BTreeSet<String> {

@@ -1,6 +1,7 @@
 //! The SQL that reads rows as JSON, with the rows that are joined with them and with their owner.
 
 use super::Schema;
+use super::schema::is_number;
 use crate::mapping::{Join, Table};
 use crate::row::OWNER;
 
@@ -71,10 +72,8 @@ impl Schema {
     fn order(&self, table: &Table, column: &str) -> Option<String> {
         let name = self.column(table, column)?;
         let kind = self.columns.get(&table.name)?.get(name)?;
-        let is_number =
-            matches!(kind.as_str(), "bigint" | "integer" | "smallint" | "numeric" | "real" | "double precision");
         let column = format!("joined.{}", quoted(name));
-        Some(if is_number { column } else { format!("{column}::text COLLATE \"C\"") })
+        Some(if is_number(kind) { column } else { format!("{column}::text COLLATE \"C\"") })
     }
 
     /// The expression for the rows that are joined with a row.
