@@ -33,7 +33,8 @@ fn log(user: &str) -> Row {
     )
 }
 
-async fn loaded(migration: &Migration) {
+/// From the capture to the load.
+pub(super) async fn loaded(migration: &Migration) {
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();

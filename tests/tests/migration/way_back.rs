@@ -8,6 +8,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::{Database, Migration};
 
+use super::stuck::loaded;
+
 const SCHEMA: &str = "
     CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END';
     CREATE TABLE members (id integer PRIMARY KEY, name text NOT NULL, joined_on date, settings jsonb, updated_at timestamp NOT NULL);
@@ -128,15 +130,16 @@ async fn digest(migration: &mut Migration, table: &str, filter: &str) -> (i64, S
 
 async fn finished(flags: &[&str]) -> Migration {
     let migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    to_finished(&migration, flags).await;
+    migration
+}
+
+async fn to_finished(migration: &Migration, flags: &[&str]) {
+    loaded(migration).await;
     for to in ["dual", "100%"] {
         assert_eq!(migration.phase("cutover", &["--to", to]).await.unwrap(), PhaseOutcome::Done);
     }
     migration.phase("cutover", &[&["--to", "finished"], flags].concat()).await.unwrap();
-    migration
 }
 
 /// Rows of members whom the new application leaves alone.
@@ -272,4 +275,78 @@ async fn a_way_back_has_to_be_asked_for_and_ends() {
         .unwrap();
     let refused = migration.phase("rollback", &[]).await.unwrap_err();
     assert!(refused.kind == FailureKind::Cutover && refused.detail.contains("ended at"), "{refused}");
+}
+
+/// Two users share a login, and look-ups lie beside the users' own partitions, which are their ids.
+const SHARED_SCHEMA: &str = "
+    CREATE TABLE users (id text PRIMARY KEY, email text NOT NULL);
+    CREATE TABLE logins (id text PRIMARY KEY, user_id text NOT NULL REFERENCES users, subject text NOT NULL);
+    CREATE TABLE sessions (id text PRIMARY KEY, user_id text NOT NULL REFERENCES users, ends_at timestamptz NOT NULL);
+    INSERT INTO users VALUES ('ann', 'ann@example.com'), ('bob', 'bob@example.com');
+    INSERT INTO logins VALUES ('a', 'ann', '7'), ('b', 'bob', '7');
+    INSERT INTO sessions VALUES ('over', 'ann', '2024-01-01Z'), ('open', 'ann', '2099-01-01Z')";
+
+const SHARED_MAPPING: &str = r##"
+[target]
+key = ["PK", "SK"]
+ttl = "TTL"
+
+[owners.user]
+table = "users"
+partitions = ["{$owner}"]
+
+[tables.users]
+owner = { kind = "user", column = "id" }
+columns = { id = "key", email = "text" }
+[[tables.users.items]]
+type = "user"
+key = { PK = "{id}", SK = "USER" }
+attributes = { Email = "{email}" }
+[[tables.users.items]]
+type = "email"
+key = { PK = "EMAIL#{email}", SK = "EMAIL" }
+
+[tables.logins]
+owner = { kind = "user", column = "user_id" }
+columns = { id = "key", user_id = "key", subject = "text" }
+[[tables.logins.items]]
+type = "login"
+key = { PK = "{user_id}", SK = "LOGIN#{id}" }
+attributes = { Subject = "{subject}" }
+[[tables.logins.items]]
+type = "login_owner"
+key = { PK = "LOGIN#{subject}", SK = "LOGIN" }
+attributes = { Login = "{id}" }
+
+[tables.sessions]
+owner = { kind = "user", column = "user_id" }
+columns = { id = "key", user_id = "key", ends_at = "time" }
+[[tables.sessions.items]]
+type = "session"
+key = { PK = "{user_id}", SK = "SESSION#{id}" }
+attributes = { TTL = "{ends_at | epoch}" }
+
+[[markers]]
+marker = "login_owner"
+of = "login"
+key = { PK = "LOGIN#{Subject}", SK = "LOGIN" }
+leads_to = { PK = "{MigratedOwner}", SK = "LOGIN#{Login}" }
+"##;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rows_whose_items_are_rightly_missing_stay_and_look_ups_are_no_owners() {
+    const TABLES: [&str; 3] = ["users", "logins", "sessions"];
+    let mut migration = Migration::of_schema(SHARED_SCHEMA, SHARED_MAPPING).await.unwrap();
+    to_finished(&migration, &["--way-back", "14"]).await;
+    let mut before = Vec::new();
+    for table in TABLES {
+        before.push(digest(&mut migration, table, "true").await);
+    }
+    // DynamoDB removes what has expired.
+    Application(&migration).delete("ann", "SESSION#over").await;
+    let outcome = migration.phase("rollback", &[]).await.unwrap();
+    assert_eq!(outcome, PhaseOutcome::Done, "{:?}", migration.lines("not-returned.jsonl").unwrap());
+    for (table, before) in TABLES.into_iter().zip(before) {
+        assert_eq!(digest(&mut migration, table, "true").await, before, "{table}");
+    }
 }

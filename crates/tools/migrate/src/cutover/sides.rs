@@ -219,7 +219,7 @@ impl Sides {
 
     /// Whether an item may rightly be missing: it has expired, or it is a login of two users that
     /// belongs to the other one.
-    async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
+    pub(super) async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
         let ttl = self.world.mapping.target.ttl.as_ref().and_then(|name| item.attributes.get(name));
         let ttl = ttl.and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
         if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {

@@ -15,9 +15,10 @@ use super::item_writes;
 use super::sides::Sides;
 use crate::Failure;
 use crate::item::{AS_OF, Attributes, Item, Key, RUN, VERSION};
-use crate::mapping::invert::Inverse;
+use crate::mapping::invert::{Inverse, cell};
+use crate::mapping::value::Value;
 use crate::mapping::{Candidate, Table};
-use crate::row::{Cell, Columns, Row};
+use crate::row::{Columns, Row};
 
 /// The most passes over an owner. A row may need another one that PostgreSQL has refused before.
 const PASSES_MAX: usize = 8;
@@ -59,11 +60,13 @@ impl Returning {
     }
 }
 
+/// The place of a row, the place of the item among those of its table, and the item that the row becomes.
+type Winner = (usize, usize, Item);
+
 /// The state of an owner on the way back.
 struct OwnerReturn<'r> {
     sides: &'r Sides,
     owner: &'r str,
-    of_owner: Option<Row>,
     rows: Vec<Returning>,
     left: Vec<NotReturned>,
 }
@@ -77,8 +80,16 @@ impl Sides {
         let (mut written, mut refused) = (0, BTreeMap::new());
         for _ in 0..PASSES_MAX {
             let rows = self.postgres.rows_of(owner).await?;
-            let mut state = OwnerReturn::new(self, owner, rows);
-            state.read(&found);
+            let same = |row: Row| Returning { before: Some(row.clone()), after: row, is_gone: false };
+            let rows = rows.into_iter().map(same).collect();
+            let mut state = OwnerReturn { sides: self, owner, rows, left: Vec::new() };
+            let winners = state.winners();
+            for (key, (place, spec, item)) in winners.iter().filter(|(key, _)| !found.contains_key(key)) {
+                if !self.may_be_missing(owner, item).await? {
+                    state.remove(key, *place, *spec);
+                }
+            }
+            state.read(&winners, &found);
             let changed: Vec<_> = state.rows.iter().filter(|row| row.is_changed()).collect();
             let mut progress = 0;
             if is_dry_run {
@@ -95,53 +106,34 @@ impl Sides {
             }
             written += progress;
             if progress == 0 {
-                let named = refused.into_iter().map(|((table, id), why)| NotReturned {
-                    owner: owner.to_owned(),
-                    partition: table,
-                    sort: id,
-                    what: "refused",
-                    detail: why,
-                });
-                return Ok(ReturnedOwner { rows: written, left: state.left.into_iter().chain(named).collect() });
+                for ((table, id), why) in refused {
+                    state.leave(&Key { partition: table, sort: id }, "refused", why);
+                }
+                return Ok(ReturnedOwner { rows: written, left: state.left });
             }
         }
-        let again = "its rows change with each pass: a trigger of PostgreSQL may change them".to_owned();
-        let left = NotReturned {
-            owner: owner.to_owned(),
-            partition: owner.to_owned(),
-            sort: String::new(),
-            what: "refused",
-            detail: again,
-        };
-        Ok(ReturnedOwner { rows: written, left: vec![left] })
+        let mut state = OwnerReturn { sides: self, owner, rows: Vec::new(), left: Vec::new() };
+        let again = "its rows change with each pass: a trigger of PostgreSQL may change them";
+        state.leave(&Key { partition: owner.to_owned(), sort: String::new() }, "refused", again.to_owned());
+        Ok(ReturnedOwner { rows: written, left: state.left })
     }
 }
 
-impl<'r> OwnerReturn<'r> {
-    fn new(sides: &'r Sides, owner: &'r str, rows: Vec<Row>) -> Self {
-        let of_owner = rows.iter().find(|row| sides.world.is_owners(row)).cloned();
-        let same = |row: Row| Returning { before: Some(row.clone()), after: row, is_gone: false };
-        Self { sides, owner, of_owner, rows: rows.into_iter().map(same).collect(), left: Vec::new() }
-    }
-
+impl OwnerReturn<'_> {
     /// Changes the rows so that they become the items.
-    fn read(&mut self, found: &BTreeMap<Key, Attributes>) {
-        let winners = self.winners();
-        for (key, (place, spec)) in &winners {
-            if !found.contains_key(key) {
-                self.remove(key, *place, *spec);
-            }
-        }
+    fn read(&mut self, winners: &BTreeMap<Key, Winner>, found: &BTreeMap<Key, Attributes>) {
         // An owner's own row first, and the first item of each table before the others, which may be
         // made of the same row.
         let mut waiting = Vec::new();
         for (key, item) in found {
-            if let Some((place, spec)) = winners.get(key) {
+            if let Some((place, spec, _)) = winners.get(key) {
                 self.adjust(*place, *spec, key, item);
                 continue;
             }
             match self.specs(item).first() {
                 Some((table, spec)) => waiting.push((!self.is_owners_table(table), *spec, key, item)),
+                // A look-up is made of the rows, and says nothing that they do not say.
+                None if self.is_known(self.kind(item)) => {}
                 None => self.leave(key, "unknown", self.kind(item).to_owned()),
             }
         }
@@ -149,6 +141,16 @@ impl<'r> OwnerReturn<'r> {
         for (_, _, key, item) in waiting {
             self.add(key, item);
         }
+    }
+
+    /// The owner's own row, as it is now.
+    fn own_row(&self) -> Option<&Row> {
+        self.rows.iter().map(|row| &row.after).find(|row| self.sides.world.is_owners(row))
+    }
+
+    /// Whether the mapping makes items of this type.
+    fn is_known(&self, kind: &str) -> bool {
+        self.sides.world.mapping.tables.iter().any(|table| table.items.iter().any(|spec| spec.kind == kind))
     }
 
     fn is_owners_table(&self, table: &Table) -> bool {
@@ -160,13 +162,12 @@ impl<'r> OwnerReturn<'r> {
         kind.and_then(|kind| kind.as_s().ok()).map_or("", String::as_str)
     }
 
-    /// The row, and the place among its table's items, that each expected item of the owner's own
-    /// partitions comes from.
-    fn winners(&self) -> BTreeMap<Key, (usize, usize)> {
+    /// The row of each expected item of the owner's own partitions.
+    fn winners(&self) -> BTreeMap<Key, Winner> {
         let world = &self.sides.world;
         let rows: Vec<_> = self.rows.iter().map(|row| row.after.clone()).collect();
         let expected = item_writes::items_of_owner(&rows, world);
-        let owner = self.of_owner.as_ref().map(|owner| world.owner(owner));
+        let owner = self.own_row().map(|owner| world.owner(owner));
         let partitions = world.partitions(self.owner);
         let mut winners = BTreeMap::new();
         for (place, row) in rows.iter().enumerate() {
@@ -177,20 +178,20 @@ impl<'r> OwnerReturn<'r> {
                     && expected.get(&item.key).is_some_and(is_winner)
                     && let Some(spec) = row.table.items.iter().position(|spec| spec.kind == item.kind)
                 {
-                    winners.insert(item.key, (place, spec));
+                    winners.insert(item.key.clone(), (place, spec, item));
                 }
             }
         }
         winners
     }
 
-    /// The items of the mapping that an item may be.
+    /// The items of the mapping that an item of the owner alone may be.
     fn specs(&self, item: &Attributes) -> Vec<(Arc<Table>, usize)> {
         let mapping = &self.sides.world.mapping;
         let (kind, of) = (self.kind(item), mapping.kind_of(self.owner));
         let tables = mapping.owned().filter(|table| table.owner.as_ref().map(|owner| owner.kind) == of);
         let specs = tables.flat_map(|table| {
-            let places = table.items.iter().enumerate().filter(|(_, spec)| spec.kind == kind);
+            let places = table.items.iter().enumerate().filter(|(_, spec)| spec.is_own && spec.kind == kind);
             places.map(|(place, _)| (Arc::clone(table), place))
         });
         specs.collect()
@@ -199,9 +200,8 @@ impl<'r> OwnerReturn<'r> {
     /// An inverse for a row with these columns: the owner's own row counts with its new values.
     fn inverse<'i>(&'i self, table: &'i Table) -> Option<Inverse<'i>> {
         let Self { sides, owner, .. } = self;
-        let own = self.rows.iter().find(|row| sides.world.is_owners(&row.after)).map(|row| &row.after);
         let types = sides.postgres.schema().columns.get(&table.name)?;
-        Some(Inverse { world: &sides.world, table, types, owner, of_owner: own })
+        Some(Inverse { world: &sides.world, table, types, owner, of_owner: self.own_row() })
     }
 
     fn leave(&mut self, key: &Key, what: &'static str, detail: String) {
@@ -214,7 +214,7 @@ impl<'r> OwnerReturn<'r> {
         let table = Arc::clone(&self.rows[place].after.table);
         // An item that depends on a condition, or that comes beside another one, may be gone although
         // its row stays.
-        if table.items.iter().position(|spec| spec.is_own) == Some(spec) && table.items[spec].when.is_none() {
+        if table.is_first_own(spec) && table.items[spec].when.is_none() {
             self.rows[place].is_gone = true;
         } else {
             self.leave(key, "missing", table.items[spec].kind.clone());
@@ -277,7 +277,7 @@ impl<'r> OwnerReturn<'r> {
                 self.rows[place].after.columns = columns;
                 self.rows[place].is_gone = false;
                 lost = still_lost;
-            } else if is_known || table.items.iter().position(|spec| spec.is_own) == Some(spec) {
+            } else if is_known || table.is_first_own(spec) {
                 // PostgreSQL gives the row its key, if the item does not say it.
                 self.rows.push(Returning { before: None, after: row, is_gone: false });
             } else {
@@ -301,9 +301,8 @@ impl<'r> OwnerReturn<'r> {
         let schema = self.sides.postgres.schema();
         let name = schema.column(table, &owner.column)?;
         let id = self.sides.world.mapping.id_of(owner, self.owner)?;
-        let is_number =
-            matches!(schema.columns.get(&table.name)?.get(name)?.as_str(), "bigint" | "integer" | "smallint");
-        let cell = if is_number { Cell::Number(id.to_owned()) } else { Cell::Text(id.to_owned()) };
+        let kind = schema.columns.get(&table.name)?.get(name)?;
+        let cell = cell(kind, Value::Text(id.to_owned()), &self.sides.world.source_zone)?;
         Some([(name.to_owned(), cell)].into())
     }
 }

@@ -187,6 +187,12 @@ impl ColumnType {
 }
 
 impl Table {
+    /// Whether an item is the first one of its row that no other owner has: the row exists as long as
+    /// this item does.
+    pub(crate) fn is_first_own(&self, spec: usize) -> bool {
+        self.items.iter().position(|spec| spec.is_own) == Some(spec)
+    }
+
     /// The expressions over the owner's own row.
     pub(crate) fn of_owner(&self) -> Vec<&Code> {
         let mut all: Vec<&Code> = self.values.iter().map(|(_, code)| code).collect();

@@ -1,16 +1,15 @@
 //! The way back of all owners: those that PostgreSQL knows, and those that the new application has made.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 
 use futures::{StreamExt, stream};
 use serde::Serialize;
 
+use crate::Failure;
+use crate::cutover::PREFIX;
 use crate::cutover::sides::Sides;
 use crate::run::{LineWriter, Run};
 use crate::terminal::progress_bar;
-use crate::{Failure, FailureKind};
 
 /// The name of the file with what is not brought back.
 pub(crate) const NOT_RETURNED: &str = "not-returned.jsonl";
@@ -43,13 +42,7 @@ impl Sides {
             let users = users.into_iter().map(|(user, _)| Ok(user));
             self.return_some(users, (parallel, is_dry_run), &mut returned, &mut lines, |done| bar.inc(done)).await?;
         }
-        let unreadable =
-            |error: &dyn std::fmt::Display| FailureKind::RunFolder.because(format!("{NEW_OWNERS}: {error}"));
-        let file = File::open(run.path(NEW_OWNERS)).map_err(|error| unreadable(&error))?;
-        let new = BufReader::new(file).lines().map(|line| -> Result<String, Failure> {
-            let line = line.map_err(|error| unreadable(&error))?;
-            serde_json::from_str(&line).map_err(|error| unreadable(&error))
-        });
+        let new = run.read_lines(NEW_OWNERS)?;
         self.return_some(new, (parallel, is_dry_run), &mut returned, &mut lines, |done| bar.inc(done)).await?;
         bar.finish_and_clear();
         returned.not_returned = lines.finish()?.lines;
@@ -71,7 +64,7 @@ impl Sides {
             returned.owners += 1;
             returned.rows += owner.rows;
             for left in &owner.left {
-                lines.write(&serde_json::to_string(left).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+                lines.write_json(left)?;
             }
             done(1);
         }
@@ -84,11 +77,12 @@ impl Sides {
         let mut pages = self.dynamo.partition_pages();
         let mut last = None;
         while let Some(partitions) = pages.next().await {
-            let owners = partitions?.into_iter().filter_map(|partition| self.world.owner_of_partition(&partition));
+            let partitions = partitions?.into_iter().filter(|partition| !partition.starts_with(PREFIX));
+            let owners = partitions.filter_map(|partition| self.world.owner_of_partition(&partition));
             let owners: BTreeSet<String> = owners.filter(|owner| last.as_ref() != Some(owner)).collect();
             let unknown = self.postgres.unknown_users(&Vec::from_iter(owners)).await?;
             for owner in &unknown {
-                lines.write(&serde_json::to_string(owner).map_err(|error| FailureKind::RunFolder.because(error))?)?;
+                lines.write_json(owner)?;
             }
             last = unknown.last().cloned().or(last);
         }
