@@ -14,6 +14,7 @@ pub mod journal;
 pub mod okusuri;
 mod retry;
 mod row_reader;
+pub mod seal;
 mod series;
 mod shard_count;
 pub mod shop;

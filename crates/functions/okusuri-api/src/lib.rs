@@ -28,10 +28,11 @@ use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::push::{VapidKey, VapidKeyError};
 use secrecy::SecretString;
 use store::Table;
-use store::okusuri::vault::{Vault, VaultError};
+use store::okusuri::vault::Vault;
 use store::okusuri::{
     AccessLog, CodeLimits, Codes, Doses, Listings, Logs, Medicines, OauthStates, Sessions, SignIns, UserData, Users,
 };
+use store::seal::SealError;
 use uuid::Uuid;
 
 use push::NotificationServices;
@@ -69,7 +70,7 @@ pub struct Secrets {
 pub enum KeyError {
     /// The secret is not good enough to encrypt tokens and to hash codes.
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    Vault(#[from] SealError),
     /// The secret gives no VAPID key.
     #[error(transparent)]
     Vapid(#[from] VapidKeyError),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::command::Product;
-use crate::mapping::{JsonColumns, Mapping, ParameterKind, Parameters, World};
+use crate::mapping::{Mapping, ParameterKind, Parameters, World};
 use crate::run::hex;
 use crate::{Failure, FailureKind};
 
@@ -36,7 +36,7 @@ pub struct MappingArguments {
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
     /// The file with a secret of the mapping. May be given several times.
-    #[arg(long = "secret", value_name = "NAME=FILE", value_parser = pair)]
+    #[arg(long = "secret", value_name = "NAME=FILE", value_parser = file_pair)]
     secrets: Vec<(String, String)>,
     /// Migrates without an optional parameter of the mapping, and without the values that need it.
     #[arg(long = "without", value_name = "NAME")]
@@ -67,6 +67,10 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+fn file_pair(text: &str) -> Result<(String, String), String> {
+    pair(text).map_err(|_| "expected NAME=FILE, a parameter of the mapping and the file with its secret".to_owned())
+}
+
 fn option(why: impl std::fmt::Display) -> Failure {
     FailureKind::Options.because(why)
 }
@@ -85,7 +89,7 @@ impl MappingFile {
                 read(&text).map_err(|errors| FailureKind::Mapping.because(format!("{name}:\n{errors}")))
             }
             (None, Some(text)) => read(text).map_err(|errors| FailureKind::Mapping.because(errors)),
-            (None, None) => Err(option("--mapping FILE is missing")),
+            (None, None) => Err(option("--mapping FILE is missing; `init` writes a first one for a schema")),
         }
     }
 }
@@ -131,8 +135,7 @@ impl MappingArguments {
         let mapping = self.file.read(product)?;
         let parameters = self.parameters(&mapping)?;
         let extension = product.extension.map(|make| make(&parameters)).transpose().map_err(option)?;
-        let (run, source_zone) = (run.to_owned(), self.source_zone.clone());
-        Ok(World { mapping, extension, run, as_of, source_zone, parameters, json_columns: JsonColumns::new() })
+        World::new(mapping, extension, (run, as_of), self.source_zone.clone(), parameters).map_err(option)
     }
 
     fn parameters(&self, mapping: &Mapping) -> Result<Parameters, Failure> {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::mapping::{Extension, JsonColumns, Mapping, Parameters, Signature, World};
+use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
 use crate::pace::Metrics;
 use crate::{
     Failure, FailureKind, adopt, check, cutover, export, load, pace, preflight, rehearse, repair, rollback, serve,
@@ -92,8 +92,8 @@ impl Product {
         let mapping = Mapping::read(text, self.conversions).map_err(|errors| FailureKind::Mapping.because(errors))?;
         let extension = self.extension.map(|make| make(&parameters)).transpose();
         let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
-        let (mapping, run, json_columns) = (Arc::new(mapping), String::new(), JsonColumns::new());
-        Ok(World { mapping, extension, run, as_of, source_zone, parameters, json_columns })
+        let world = World::new(Arc::new(mapping), extension, ("", as_of), source_zone, parameters);
+        world.map_err(|why| FailureKind::Options.because(why))
     }
 }
 

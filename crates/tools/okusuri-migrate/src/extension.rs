@@ -8,7 +8,6 @@ use domain::UserId;
 use domain::okusuri::{Email, REMINDER_TIME_DEFAULT, next_due};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
-use store::okusuri::vault::{TokenKind, Vault};
 use store::okusuri::{Logs, due_partition, sha256_hex};
 use tidemark_migrate::item::Key;
 use tidemark_migrate::mapping::value::Value;
@@ -24,17 +23,16 @@ const IMAGE_BYTES_MAX: usize = 256 * 1024;
 const UNREADABLE_IMAGE: Reason = Reason::new("unreadable-image");
 
 /// A conversion, and what it does with a value and its arguments.
-type Convert = fn(&Okusuri, &str, &Value, &[Value]) -> Result<Value, Reject>;
+type Convert = fn(&str, &Value, &[Value]) -> Result<Value, Reject>;
 
-const CONVERTS: [Convert; 8] = [
-    |_, text, _, _| email_address(text),
-    |_, text, _, _| picture_address(text),
-    |_, text, _, _| Ok(picture(text).map_or(Value::Null, |(kind, _)| Value::Text(kind))),
-    |_, text, _, _| Ok(picture(text).map_or(Value::Null, |(_, bytes)| Value::Bytes(bytes))),
-    |_, text, _, _| push_subscription(text),
-    |okusuri, text, _, arguments| okusuri.seal_token(text, arguments),
-    |_, _, input, arguments| due(input, arguments),
-    |_, _, input, arguments| partition_of(input, arguments),
+const CONVERTS: [Convert; 7] = [
+    |text, _, _| email_address(text),
+    |text, _, _| picture_address(text),
+    |text, _, _| Ok(picture(text).map_or(Value::Null, |(kind, _)| Value::Text(kind))),
+    |text, _, _| Ok(picture(text).map_or(Value::Null, |(_, bytes)| Value::Bytes(bytes))),
+    |text, _, _| push_subscription(text),
+    |_, input, arguments| due(input, arguments),
+    |_, input, arguments| partition_of(input, arguments),
 ];
 
 /// In the order of [`CONVERTS`].
@@ -44,27 +42,22 @@ pub(crate) const CONVERSIONS: &[Signature] = &[
     Signature { name: "picture_type", arguments: (0, 0) },
     Signature { name: "picture_bytes", arguments: (0, 0) },
     Signature { name: "push_subscription", arguments: (0, 0) },
-    Signature { name: "seal_token", arguments: (3, 3) },
     Signature { name: "next_due", arguments: (1, 1) },
     Signature { name: "due_partition", arguments: (1, 1) },
 ];
 
 #[derive(Debug)]
-struct Okusuri {
-    /// Encrypts the tokens of provider logins; without it they are not migrated.
-    vault: Option<Vault>,
-}
+struct Okusuri;
 
-/// The extension for a run with these parameters.
-pub(crate) fn make(parameters: &Parameters) -> Result<Arc<dyn Extension>, String> {
-    let vault = parameters.secrets.get("key").map(Vault::new).transpose();
-    Ok(Arc::new(Okusuri { vault: vault.map_err(|error| format!("the secret \"key\": {error}"))? }))
+/// The extension, which needs no parameters.
+pub(crate) fn make(_parameters: &Parameters) -> Result<Arc<dyn Extension>, String> {
+    Ok(Arc::new(Okusuri))
 }
 
 impl Extension for Okusuri {
     fn convert(&self, conversion: usize, input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
         let text = input.text().unwrap_or_default();
-        CONVERTS.get(conversion).map_or(Ok(Value::Null), |convert| convert(self, &text, input, arguments))
+        CONVERTS.get(conversion).map_or(Ok(Value::Null), |convert| convert(&text, input, arguments))
     }
 
     /// The service stores a summary of a user's logs, which changed logs make outdated.
@@ -157,22 +150,6 @@ fn partition_of(input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
     match (input, UserId::new(user)) {
         (Value::Instant(at), Ok(user)) => Ok(Value::Text(due_partition(*at, &user))),
         _ => Err(Reject::because(Reason::INVALID_VALUE, "due_partition takes an instant and a user")),
-    }
-}
-
-impl Okusuri {
-    /// A token, encrypted for its user, provider and kind; null without a key.
-    fn seal_token(&self, token: &str, arguments: &[Value]) -> Result<Value, Reject> {
-        let Some(vault) = &self.vault else { return Ok(Value::Null) };
-        let arguments: Vec<_> = arguments.iter().map(|argument| argument.text().unwrap_or_default()).collect();
-        let [user, provider, kind] = arguments.as_slice() else { return Ok(Value::Null) };
-        let kind = match kind.as_str() {
-            "access" => TokenKind::Access,
-            "refresh" => TokenKind::Refresh,
-            "id" => TokenKind::Id,
-            _ => return Err(Reject::because(Reason::INVALID_VALUE, "a token of an unknown kind")),
-        };
-        Ok(Value::Bytes(vault.seal_token(user, provider, kind, token)))
     }
 }
 

@@ -18,12 +18,15 @@ use super::value::Value;
 use super::{Mapping, MappingError, MappingErrors, Marker, Parameter, Target};
 use crate::reject::Reason;
 
+/// The application of a secret that names none.
+const APPLICATION: &str = "tidemark migrate";
+
 /// Collects errors, so that all of them are shown at once.
 struct Compiler<'t> {
     text: &'t str,
     errors: Vec<(usize, String)>,
     conversions: &'t [Signature],
-    parameters: Vec<String>,
+    parameters: Vec<(String, ParameterKind)>,
     target: Target,
     owners: Vec<Owner>,
 }
@@ -37,8 +40,7 @@ pub(super) fn compile(text: &str, conversions: &[Signature]) -> Result<Mapping, 
         text,
         errors: Vec::new(),
         conversions,
-        // A secret is in no expression, so it cannot reach an item by mistake.
-        parameters: readable(&file),
+        parameters: file.parameters.iter().map(|(name, of)| (name.as_ref().clone(), of.kind)).collect(),
         target: Target {
             partition: file.target.key.first().map(|name| name.as_ref().clone()).unwrap_or_default(),
             sort: file.target.key.get(1).map(|name| name.as_ref().clone()),
@@ -97,6 +99,7 @@ impl Compiler<'_> {
                 about: parameter.about.clone(),
                 is_optional: parameter.optional,
                 default: parameter.default.clone(),
+                application: parameter.application.clone().unwrap_or_else(|| APPLICATION.to_owned()),
             };
             (name.as_ref().clone(), parameter)
         });
@@ -322,11 +325,6 @@ impl Compiler<'_> {
             is_contested: marker.contested,
         }
     }
-}
-
-fn readable(file: &MappingFile) -> Vec<String> {
-    let readable = file.parameters.iter().filter(|(_, parameter)| parameter.kind != ParameterKind::Secret);
-    readable.map(|(name, _)| name.as_ref().clone()).collect()
 }
 
 /// The name of a table in PostgreSQL.

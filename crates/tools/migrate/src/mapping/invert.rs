@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 
 use super::World;
 use super::code::{Attribute, Code, Content, Conversion, Piece, Template};
-use super::evaluate::Evaluation;
+use super::evaluate::{Evaluation, decrypt};
 use super::table::{ItemSpec, Table};
 use super::value::{self, Value};
 use crate::item::{Key, item_hash};
@@ -130,6 +130,13 @@ impl Inverse<'_> {
                     Conversion::Builtin(builtin) => (before(builtin.name, value, &arguments)?, &of_argument),
                     Conversion::Extension(place) => {
                         (self.world.extension.as_ref()?.invert(*place, &value, &arguments)?, source_zone)
+                    }
+                    Conversion::Encrypt(secret) => {
+                        let value = decrypt(self.world.seals.get(secret)?, &value, &arguments)?;
+                        let of_text = String::from_utf8(value.clone())
+                            .ok()
+                            .and_then(|text| self.invert(columns, spec, input, Value::Text(text), source_zone));
+                        return of_text.or_else(|| self.invert(columns, spec, input, Value::Bytes(value), source_zone));
                     }
                     Conversion::Required(_) | Conversion::Default | Conversion::OrReject(_) => (value, source_zone),
                 };

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use super::Mapping;
 use super::code::{Code, Template};
-use super::evaluate::{Evaluation, JsonColumns, Parameters, World};
+use super::evaluate::{Evaluation, Parameters, World};
 use super::table::{ConflictKind, ItemSpec, Preference, Table};
 use super::value::Value;
 use crate::command::Product;
@@ -257,8 +257,8 @@ impl World {
         let parameters = Parameters::default();
         let extension = product.extension.map(|make| make(&parameters)).transpose();
         let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
-        let (run, as_of, source_zone) = (String::new(), Timestamp::UNIX_EPOCH, TimeZone::UTC);
-        Ok(Self { mapping, extension, run, as_of, source_zone, parameters, json_columns: JsonColumns::new() })
+        let world = Self::new(mapping, extension, ("", Timestamp::UNIX_EPOCH), TimeZone::UTC, parameters);
+        world.map_err(|why| FailureKind::Options.because(why))
     }
 
     /// The key that templates over an item's attributes give; `None` if there is none.

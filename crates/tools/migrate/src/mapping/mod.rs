@@ -76,6 +76,8 @@ pub struct Parameter {
     pub is_optional: bool,
     /// Its value if it is not given.
     pub default: Option<String>,
+    /// The name of the application in the keys that are made of a secret.
+    pub application: String,
 }
 
 /// An item that leads to another one.

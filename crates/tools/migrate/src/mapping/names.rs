@@ -3,6 +3,7 @@
 use super::code::{Code, Conversion, Piece, Template};
 use super::conversions::builtin;
 use super::evaluate::Signature;
+use super::file::ParameterKind;
 use super::syntax::{self, Expression, Node, Part, SyntaxError};
 use super::table::{Column, ColumnType};
 use super::value::Value;
@@ -19,7 +20,7 @@ pub(super) struct Scope<'s> {
     pub(super) of_owner: Option<&'s Scope<'s>>,
     /// Whether the rows have an owner.
     pub(super) has_owner: bool,
-    pub(super) parameters: &'s [String],
+    pub(super) parameters: &'s [(String, ParameterKind)],
     pub(super) conversions: &'s [Signature],
 }
 
@@ -120,9 +121,25 @@ impl Scope<'_> {
             "owner" => return error(at, "the rows of this table have no owner"),
             "as_of" => Code::AsOf,
             "type" => Code::Type,
-            _ if self.parameters.iter().any(|known| known == name) => Code::Parameter(name.to_owned()),
-            _ => return error(at, format!("there is no parameter {name:?}")),
+            _ => match self.parameters.iter().find(|(known, _)| known == name) {
+                // A secret is no value, so that it cannot reach an item by mistake.
+                Some((_, ParameterKind::Secret)) => {
+                    return error(at, format!("${name} is a secret, which only `encrypt(${name})` takes"));
+                }
+                Some(_) => Code::Parameter(name.to_owned()),
+                None => return error(at, format!("there is no parameter {name:?}")),
+            },
         })
+    }
+
+    /// The secret that `encrypt` takes as its first argument.
+    fn secret(&self, argument: Option<&Expression>, at: usize) -> Result<String, SyntaxError> {
+        match argument.map(|argument| &argument.node) {
+            Some(Node::Variable(name)) if self.parameters.contains(&(name.clone(), ParameterKind::Secret)) => {
+                Ok(name.clone())
+            }
+            _ => error(at, "`encrypt` takes a parameter of the kind \"secret\" first: encrypt($key)"),
+        }
     }
 
     fn conversion(
@@ -133,11 +150,13 @@ impl Scope<'_> {
         at: usize,
     ) -> Result<Code, SyntaxError> {
         let code = Box::new(self.code(input)?);
-        let codes = arguments.iter().map(|argument| self.code(argument)).collect::<Result<Vec<_>, _>>()?;
+        let values = if name == "encrypt" { arguments.get(1..).unwrap_or_default() } else { arguments };
+        let codes = values.iter().map(|argument| self.code(argument)).collect::<Result<Vec<_>, _>>()?;
         let extension = self.conversions.iter().position(|conversion| conversion.name == name);
         let (conversion, (least, most)) = match (name, extension, builtin(name)) {
             ("required", ..) => (Conversion::Required(described(input)), (0, 0)),
             ("default", ..) => (Conversion::Default, (1, 2)),
+            ("encrypt", ..) => (Conversion::Encrypt(self.secret(arguments.first(), at)?), (0, usize::MAX)),
             ("or_reject", ..) => match codes.first() {
                 Some(Code::Constant(Value::Text(reason))) => (Conversion::OrReject(reason.clone()), (1, 1)),
                 _ => return error(at, "`or_reject` takes a reason in quotes"),

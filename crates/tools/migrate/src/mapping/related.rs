@@ -3,7 +3,7 @@
 
 use super::Mapping;
 use super::code::{Code, Conversion};
-use super::table::{ItemSpec, Table, TableOwner};
+use super::table::{ColumnType, ItemSpec, Table, TableOwner};
 use crate::row::Cell;
 
 /// A condition on a column under which another row may have the same key.
@@ -58,6 +58,10 @@ impl Table {
                     }
                     ("date" | "instant" | "sortable" | "epoch" | "epoch_ms", similar) => {
                         Some(Similar::Near(similar.column().to_owned()))
+                    }
+                    // Two whole numbers have two texts. A text of digits may have zeros before it.
+                    ("pad", Similar::Equal(column)) if self.columns[&column].kind == ColumnType::Integer => {
+                        Some(Similar::Equal(column))
                     }
                     // Half of a hash is as good as the hash.
                     ("prefix", inner) if is_long(arguments) => Some(inner),
