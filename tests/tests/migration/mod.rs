@@ -11,6 +11,7 @@ mod first_users;
 mod foreign;
 mod foreign_cutover;
 mod inherit;
+mod init;
 mod kills;
 mod operator;
 mod pace;

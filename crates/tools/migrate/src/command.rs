@@ -14,8 +14,8 @@ use serde_json::Value;
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
 use crate::pace::Metrics;
 use crate::{
-    Failure, FailureKind, adopt, check, cutover, export, load, pace, preflight, rehearse, repair, rollback, serve,
-    status, transform,
+    Failure, FailureKind, adopt, check, cutover, export, init, load, pace, preflight, rehearse, repair, rollback,
+    serve, status, transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
@@ -38,6 +38,8 @@ pub struct Command {
 
 #[derive(Debug, Subcommand)]
 enum PhaseCommand {
+    /// Writes a draft of a mapping for a schema: `init > shop.toml`.
+    Init(init::Arguments),
     /// Says what would stop the migration, or surprise it; changes nothing.
     Preflight(preflight::Arguments),
     /// Copies the tables into the run's folder, in one snapshot.
@@ -114,8 +116,13 @@ pub struct TargetTable {
     pub table: String,
     /// The address of a DynamoDB other than AWS, such as the local stack's. Missing credentials and
     /// region are replaced by dummy values.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
+}
+
+fn endpoint(url: &str) -> Result<String, String> {
+    let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+    if host.is_empty() { Err("expected a URL such as http://127.0.0.1:8000".to_owned()) } else { Ok(url.to_owned()) }
 }
 
 impl TargetTable {
@@ -196,6 +203,7 @@ pub async fn run_quietly(command: Command, product: &Product) -> Result<Report, 
 impl PhaseCommand {
     fn name(&self) -> &'static str {
         match self {
+            Self::Init(_) => "init",
             Self::Preflight(_) => "preflight",
             Self::Export(_) => "export",
             Self::Transform(_) => "transform",
@@ -214,6 +222,7 @@ impl PhaseCommand {
 
     async fn run(self, product: &Product) -> Result<Report, Failure> {
         match self {
+            Self::Init(arguments) => init::run(arguments, product).await,
             Self::Preflight(arguments) => preflight::run(arguments, product).await,
             Self::Export(arguments) => export::run(arguments, product).await,
             Self::Transform(arguments) => transform::run(arguments, product),

@@ -15,6 +15,7 @@ mod command;
 pub mod cutover;
 pub mod export;
 mod failure;
+pub mod init;
 pub mod item;
 pub mod load;
 pub mod mapping;

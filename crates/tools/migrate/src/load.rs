@@ -1,5 +1,6 @@
 //! `load`: writes the items into the table, and never overwrites a newer item.
 
+mod create_table;
 mod writer;
 
 use std::collections::{BTreeMap, HashSet};
@@ -47,6 +48,9 @@ pub struct Arguments {
     /// Newer items in the table stay.
     #[arg(long)]
     into_existing: bool,
+    /// Creates the table if there is none, with the keys of the mapping and billed by request.
+    #[arg(long)]
+    create_table: bool,
     /// Loads only the items that the last `check` found missing or changed, under the same
     /// conditions.
     #[arg(long)]
@@ -86,12 +90,15 @@ struct Progress {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let Arguments { folder, table, into_existing, differences, rate, parallel, dry_run } = arguments;
+    let Arguments { folder, table, into_existing, create_table, differences, rate, parallel, dry_run } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let items = Items::of(&run)?;
     let target = table.open().await;
     if !dry_run {
+        if create_table {
+            create_table::create(&target, &items.target).await?;
+        }
         // A check compares with the table as it is after this load.
         run.remove(STATE)?;
     }

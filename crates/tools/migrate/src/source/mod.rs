@@ -7,5 +7,5 @@ mod tls;
 
 pub use connect::{Server, connect, database_identity, source_failure};
 pub use schema::{FoundColumns, Schema};
-pub(crate) use schema::{is_number, json_columns};
+pub(crate) use schema::{ForeignKey, OnDelete, foreign_keys, is_number, json_columns};
 pub(crate) use select::quoted;

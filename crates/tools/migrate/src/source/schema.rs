@@ -40,18 +40,62 @@ pub struct Schema {
     pub left_behind: Vec<String>,
     /// Foreign keys between the mapping's tables that change rows when the row is deleted to which
     /// they refer.
-    pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) dependencies: Vec<ForeignKey>,
 }
 
 /// A foreign key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Dependency {
+pub(crate) struct ForeignKey {
     pub(crate) table: String,
     pub(crate) refers_to: String,
     /// Columns of the table, and of the table to which they refer, by PostgreSQL's names.
     pub(crate) columns: Vec<(String, String)>,
-    /// Whether the rows are deleted, too; otherwise their columns are set to another value.
-    pub(crate) is_cascade: bool,
+    pub(crate) on_delete: OnDelete,
+}
+
+/// What happens to a row if the row is deleted to which it refers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnDelete {
+    /// The delete is refused.
+    Refuse,
+    /// The row is deleted, too.
+    Cascade,
+    /// Its columns are set to another value.
+    Set,
+}
+
+/// The foreign keys of a schema's tables.
+pub(crate) async fn foreign_keys<C: GenericClient + Sync>(
+    client: &C,
+    schema: &str,
+) -> Result<Vec<ForeignKey>, Failure> {
+    let names = |of: &str, keys: &str| {
+        format!(
+            "ARRAY(SELECT a.attname::text FROM unnest(f.{keys}) WITH ORDINALITY AS k (number, place)
+                   JOIN pg_attribute a ON a.attrelid = f.{of} AND a.attnum = k.number ORDER BY place)"
+        )
+    };
+    let sql = format!(
+        "SELECT own.relname::text, other.relname::text, f.confdeltype::text, {}, {}
+         FROM pg_constraint f JOIN pg_class own ON own.oid = f.conrelid JOIN pg_class other ON other.oid = f.confrelid
+         JOIN pg_namespace n ON n.oid = own.relnamespace
+         WHERE f.contype = 'f' AND n.nspname = $1 AND other.relnamespace = n.oid AND f.conparentid = 0
+         ORDER BY own.relname, f.conname",
+        names("conrelid", "conkey"),
+        names("confrelid", "confkey"),
+    );
+    let rows = client.query(&sql, &[&schema]).await.map_err(unreadable)?;
+    let foreign_key = |row: &tokio_postgres::Row| {
+        let (own, other): (Vec<String>, Vec<String>) = (row.get(3), row.get(4));
+        let on_delete = match row.get(2) {
+            "c" => OnDelete::Cascade,
+            "n" | "d" => OnDelete::Set,
+            _ => OnDelete::Refuse,
+        };
+        let columns = own.into_iter().zip(other).collect();
+        ForeignKey { table: row.get(0), refers_to: row.get(1), columns, on_delete }
+    };
+    Ok(rows.iter().map(foreign_key).collect())
 }
 
 impl Column {
@@ -115,38 +159,12 @@ impl Schema {
         let is_known = |table: &String| mapping.table(table).is_some();
         let left_behind = columns.keys().filter(|table| !is_known(table)).cloned().collect();
         columns.retain(|table, _| is_known(table));
-        let dependencies = Self::dependencies(client, name, mapping).await?;
-        Ok(Self { name: name.to_owned(), mapping: Arc::clone(mapping), columns, left_behind, dependencies })
-    }
-
-    async fn dependencies<C: GenericClient + Sync>(
-        client: &C,
-        name: &str,
-        mapping: &Mapping,
-    ) -> Result<Vec<Dependency>, Failure> {
-        let names = |of: &str, keys: &str| {
-            format!(
-                "ARRAY(SELECT a.attname::text FROM unnest(f.{keys}) WITH ORDINALITY AS k (number, place)
-                       JOIN pg_attribute a ON a.attrelid = f.{of} AND a.attnum = k.number ORDER BY place)"
-            )
-        };
-        let sql = format!(
-            "SELECT own.relname::text, other.relname::text, f.confdeltype = 'c', {}, {}
-             FROM pg_constraint f JOIN pg_class own ON own.oid = f.conrelid JOIN pg_class other ON other.oid = f.confrelid
-             JOIN pg_namespace n ON n.oid = own.relnamespace
-             WHERE f.contype = 'f' AND f.confdeltype IN ('c', 'n', 'd') AND n.nspname = $1 AND f.conparentid = 0",
-            names("conrelid", "conkey"),
-            names("confrelid", "confkey"),
-        );
-        let rows = client.query(&sql, &[&name]).await.map_err(unreadable)?;
-        let dependency = |row: &tokio_postgres::Row| {
-            let (own, other): (Vec<String>, Vec<String>) = (row.get(3), row.get(4));
-            let columns = own.into_iter().zip(other).collect();
-            Dependency { table: row.get(0), refers_to: row.get(1), columns, is_cascade: row.get(2) }
-        };
         let is_owned = |table: &str| mapping.owned().any(|owned| owned.name == table);
-        let all = rows.iter().map(dependency);
-        Ok(all.filter(|found| is_owned(&found.table) && is_owned(&found.refers_to)).collect())
+        let mut dependencies = foreign_keys(client, name).await?;
+        dependencies.retain(|found| {
+            found.on_delete != OnDelete::Refuse && is_owned(&found.table) && is_owned(&found.refers_to)
+        });
+        Ok(Self { name: name.to_owned(), mapping: Arc::clone(mapping), columns, left_behind, dependencies })
     }
 
     /// Refuses missing columns, other types, and unknown columns that neither the mapping nor

@@ -10,7 +10,7 @@ use crate::cutover::ownership::Ownership;
 use crate::mapping::Table;
 use crate::mapping::related::{Similar, plain};
 use crate::row::{Cell, Row};
-use crate::source::source_failure;
+use crate::source::{OnDelete, source_failure};
 
 impl Postgres {
     /// The own row of an owner.
@@ -105,7 +105,10 @@ impl Postgres {
                 }
                 let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
                 let found = self.rows_where(&table, &filter.join(" AND "), &parameters).await?;
-                if found.iter().any(|found| !dependency.is_cascade || found.owner.as_deref() != Some(user)) {
+                if found
+                    .iter()
+                    .any(|found| dependency.on_delete != OnDelete::Cascade || found.owner.as_deref() != Some(user))
+                {
                     return Ok(None);
                 }
                 let is_new = |found: &Row| !all.contains(found);

@@ -1,0 +1,136 @@
+//! What PostgreSQL knows about the tables of a schema: columns, keys, unique indexes, sizes.
+
+use tokio_postgres::Client;
+
+use crate::Failure;
+use crate::source::{ForeignKey, foreign_keys, source_failure};
+
+/// A table of the source.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SourceTable {
+    pub(super) name: String,
+    /// In the order of the table.
+    pub(super) columns: Vec<SourceColumn>,
+    /// The primary key, or else the first unique index of NOT NULL columns; empty without either.
+    pub(super) key: Vec<String>,
+    /// The other unique indexes.
+    pub(super) unique: Vec<UniqueIndex>,
+    /// The estimated number of rows; negative if PostgreSQL does not know.
+    pub(super) rows: f64,
+    /// The foreign keys to other tables.
+    pub(super) foreign_keys: Vec<ForeignKey>,
+}
+
+/// A column of the source.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SourceColumn {
+    pub(super) name: String,
+    /// The type, and for a domain the type below it.
+    pub(super) kind: String,
+    pub(super) is_domain: bool,
+    pub(super) is_composite: bool,
+    pub(super) is_required: bool,
+    /// PostgreSQL's statistics have negative values.
+    pub(super) has_negative: bool,
+    /// The values of an enumeration.
+    pub(super) labels: Vec<String>,
+}
+
+/// A unique index that is not the key.
+#[derive(Debug, Clone)]
+pub(super) struct UniqueIndex {
+    pub(super) name: String,
+    /// The columns; `None` for an expression.
+    pub(super) columns: Vec<Option<String>>,
+    /// The columns and expressions as SQL.
+    pub(super) parts: Vec<String>,
+    /// The condition of a partial index.
+    pub(super) condition: Option<String>,
+}
+
+impl SourceTable {
+    pub(super) fn column(&self, name: &str) -> Option<&SourceColumn> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The key, if it is one column.
+    pub(super) fn only_key(&self) -> Option<&str> {
+        if let [key] = self.key.as_slice() { Some(key) } else { None }
+    }
+
+    fn is_required(&self, name: &str) -> bool {
+        self.column(name).is_some_and(|column| column.is_required)
+    }
+}
+
+impl UniqueIndex {
+    /// The columns, if none of the parts is an expression and no row is left out.
+    fn plain_columns(&self) -> Option<Vec<String>> {
+        if self.condition.is_some() { None } else { self.columns.iter().cloned().collect() }
+    }
+}
+
+/// Reads the tables of a schema, by name. Partitions belong to their table.
+///
+/// # Errors
+/// `source-unreadable`, `source-gone`
+pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTable>, Failure> {
+    let sql = "SELECT c.relname::text, c.reltuples::float8, a.attname::text, format_type(base.oid, NULL),
+            t.typtype = 'd', base.typtype = 'c', a.attnotnull,
+            ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid = base.oid ORDER BY enumsortorder),
+            coalesce(s.histogram_bounds::text LIKE '{-%', false) OR coalesce(s.most_common_vals::text ~ '[{,]-', false)
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        JOIN pg_type t ON t.oid = a.atttypid
+        JOIN pg_type base ON base.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
+        LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname
+             AND NOT s.inherited
+        WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+        ORDER BY c.relname, a.attnum";
+    let mut tables: Vec<SourceTable> = Vec::new();
+    for row in client.query(sql, &[&schema]).await.map_err(source_failure)? {
+        let name: String = row.get(0);
+        let column = SourceColumn {
+            name: row.get(2),
+            kind: row.get(3),
+            is_domain: row.get(4),
+            is_composite: row.get(5),
+            is_required: row.get(6),
+            labels: row.get(7),
+            has_negative: row.get(8),
+        };
+        match tables.last_mut().filter(|table| table.name == name) {
+            Some(table) => table.columns.push(column),
+            None => {
+                tables.push(SourceTable { name, rows: row.get(1), columns: vec![column], ..SourceTable::default() })
+            }
+        }
+    }
+    // A deferrable index cannot identify a row during a cutover.
+    let sql = "SELECT c.relname::text, own.relname::text, i.indisprimary,
+            ARRAY(SELECT (SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum = i.indkey[k - 1])
+                  FROM generate_series(1, i.indnkeyatts) AS k ORDER BY k),
+            ARRAY(SELECT pg_get_indexdef(own.oid, k, true) FROM generate_series(1, i.indnkeyatts) AS k ORDER BY k),
+            pg_get_expr(i.indpred, c.oid)
+        FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class own ON own.oid = i.indexrelid
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND i.indisunique AND i.indimmediate AND i.indisvalid AND NOT c.relispartition
+        ORDER BY c.relname, i.indisprimary DESC, own.relname";
+    for row in client.query(sql, &[&schema]).await.map_err(source_failure)? {
+        let name: String = row.get(0);
+        let Some(table) = tables.iter_mut().find(|table| table.name == name) else { continue };
+        let index = UniqueIndex { name: row.get(1), columns: row.get(3), parts: row.get(4), condition: row.get(5) };
+        let identifies = index.plain_columns().filter(|columns| columns.iter().all(|name| table.is_required(name)));
+        match identifies {
+            Some(columns) if table.key.is_empty() => table.key = columns,
+            _ => table.unique.push(index),
+        }
+    }
+    for found in foreign_keys(client, schema).await? {
+        if let Some(table) = tables.iter_mut().find(|table| table.name == found.table && found.refers_to != found.table)
+        {
+            table.foreign_keys.push(found);
+        }
+    }
+    Ok(tables)
+}
