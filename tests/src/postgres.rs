@@ -182,7 +182,8 @@ fn serve(programs: &Path, folder: &Path, owner: Option<(Uid, Gid)>, settings: &[
 
 fn of_owner(program: &Path, owner: Option<(Uid, Gid)>) -> Command {
     let mut command = Command::new(program);
-    command.current_dir("/");
+    // A developer's own default would move the server's socket.
+    command.current_dir("/").env_remove("PGPORT");
     if let Some((uid, gid)) = owner {
         command.uid(uid.as_raw()).gid(gid.as_raw());
     }

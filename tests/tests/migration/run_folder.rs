@@ -85,3 +85,22 @@ async fn a_load_after_a_rollback_in_the_same_folder_loads_all_items() {
     assert_eq!(migration.json("report-load.json").unwrap()["new"], items.len());
     assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistyped_folder_and_another_mapping_are_refused() {
+    let migration = Migration::new(93, 8).await.unwrap();
+    for (name, more) in [("status", &[][..]), ("control", &["--pause"])] {
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert_eq!(refused.kind, FailureKind::RunIncomplete, "{name}: {refused}");
+    }
+    assert!(!migration.path("control.json").exists());
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    let mapping = migration.folder.path().join("other.toml");
+    let other = format!("{}\n# Changed.", migration.product.mapping.unwrap());
+    std::fs::write(&mapping, other).unwrap();
+    let refused = migration.phase("check", &["--mapping", &mapping.display().to_string()]).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Options, "{refused}");
+    migration.phase("status", &[]).await.unwrap();
+}

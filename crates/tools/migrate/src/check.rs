@@ -115,7 +115,12 @@ impl Counts {
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.folder)?;
     let items = Items::of(&run)?;
-    let world = World::of_items(arguments.mapping.read(product)?, product)?;
+    let mapping = arguments.mapping.read(product)?;
+    // With another mapping, no marker would be compared, and the check would seem to succeed.
+    if mapping.digest != items.parameters.mapping {
+        return Err(FailureKind::Options.because("the run was transformed with another mapping; use the same here"));
+    }
+    let world = World::of_items(mapping, product)?;
     let start = Instant::now();
     let target = arguments.table.open().await;
     let pace = Pace::new(None);

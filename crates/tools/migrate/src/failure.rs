@@ -40,7 +40,7 @@ pub enum FailureKind {
     Options,
     /// `table-unreachable`: DynamoDB did not answer, despite retries.
     TableUnreachable,
-    /// `table-credentials`: this machine has no credentials for AWS.
+    /// `table-credentials`: this machine has no valid credentials for AWS, or no region.
     TableCredentials,
     /// `table-refused`: DynamoDB refused a request, for example because of a missing table or
     /// permission.
@@ -106,13 +106,50 @@ impl Failure {
 
 impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Self {
+        let text = error.to_string();
         // The SDK reports missing credentials as a failed connection.
-        let lacks_credentials = |text: &str| text.contains("credential");
-        let kind = match &error {
-            store::StoreError::Unavailable(text) if lacks_credentials(text) => FailureKind::TableCredentials,
-            error if error.is_transient() => FailureKind::TableUnreachable,
-            _ => FailureKind::TableRefused,
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let (kind, next) = if says(&["Missing Region"]) {
+            (FailureKind::TableCredentials, "Set AWS_REGION, or give --endpoint for a DynamoDB other than AWS")
+        } else if says(&["credential", "UnrecognizedClient", "InvalidSignature", "ExpiredToken"]) {
+            let next = "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; a DynamoDB other than AWS \
+                        needs --endpoint";
+            (FailureKind::TableCredentials, next)
+        } else if says(&["ResourceNotFoundException"]) {
+            (FailureKind::TableRefused, "Check --table and the region. `load --create-table` creates a table")
+        } else if says(&["dns error", "(Connect)"]) {
+            (FailureKind::TableUnreachable, "Check the region, or --endpoint")
+        } else if error.is_transient() {
+            (FailureKind::TableUnreachable, "")
+        } else {
+            (FailureKind::TableRefused, "")
         };
-        kind.because(error)
+        kind.because(if next.is_empty() { text } else { format!("{text}. {next}") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_table_says_what_to_do_next() {
+        let unavailable = |text: &str| StoreError::Unavailable(text.to_owned());
+        let refused = |text: &str| StoreError::Refused(text.to_owned());
+        for (error, kind, next) in [
+            (unavailable("an error occurred while loading credentials"), FailureKind::TableCredentials, "AWS_PROFILE"),
+            (unavailable("Invalid Configuration: Missing Region"), FailureKind::TableCredentials, "AWS_REGION"),
+            (refused("UnrecognizedClientException: The security token"), FailureKind::TableCredentials, "AWS_PROFILE"),
+            (refused("ResourceNotFoundException: not found"), FailureKind::TableRefused, "--create-table"),
+            (unavailable("client error (Connect): dns error"), FailureKind::TableUnreachable, "region"),
+            (unavailable("timeout"), FailureKind::TableUnreachable, "timeout"),
+            (refused("AccessDeniedException"), FailureKind::TableRefused, "AccessDenied"),
+        ] {
+            let failure = Failure::from(error);
+            assert_eq!(failure.kind, kind, "{failure}");
+            assert!(failure.detail.contains(next), "{failure}");
+        }
     }
 }

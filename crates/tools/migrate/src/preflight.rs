@@ -46,7 +46,8 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let Findings { stops, warnings } = findings;
     let mut text = match (stops.len(), warnings.len()) {
         (0, 0) => "Nothing stands in the way of the migration.".to_owned(),
-        (stops, warnings) => format!("{stops} findings stop the migration, and {warnings} should be known."),
+        (0, warnings) => format!("Nothing stops the migration. To know: {warnings}."),
+        (stops, _) => format!("The migration would fail. Findings that stop it: {stops}."),
     };
     for (what, all) in [("stops", &stops), ("to know", &warnings)] {
         all.iter().for_each(|finding| text.push_str(&format!("\n  {what}: {finding}")));

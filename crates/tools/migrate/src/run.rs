@@ -63,7 +63,17 @@ pub struct RunIdentity {
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
     let path = path.display().to_string();
-    move |error| FailureKind::RunFolder.because(format!("{path}: {error}"))
+    move |error| {
+        let next = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ". Free space, and run the same command again",
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                ". Give a folder with --run that you can write"
+            }
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => ". --run takes a folder",
+            _ => "",
+        };
+        FailureKind::RunFolder.because(format!("{path}: {error}{next}"))
+    }
 }
 
 impl Drop for Run {
@@ -96,6 +106,22 @@ impl Run {
     /// Opens a run for reading, without the lock.
     pub fn open_unlocked(folder: &RunFolderArgument) -> Self {
         Self { folder: folder.run.clone(), lock: None }
+    }
+
+    /// Opens a run without the lock, and refuses a mistyped folder, which would look like a run that
+    /// has not begun.
+    ///
+    /// # Errors
+    /// `run-incomplete`; `run-folder` and `run-changed`.
+    pub fn open_existing(folder: &RunFolderArgument) -> Result<Self, Failure> {
+        let run = Self::open_unlocked(folder);
+        match run.identity()? {
+            Some(_) => Ok(run),
+            None => {
+                let folder = folder.run.display();
+                Err(FailureKind::RunIncomplete.because(format!("the folder {folder} has no run: check --run")))
+            }
+        }
     }
 
     /// The run's id; `None` if the folder has no run.

@@ -19,7 +19,7 @@ pub struct Arguments {
 
 /// The command.
 pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let run = Run::open_unlocked(&arguments.folder);
+    let run = Run::open_existing(&arguments.folder)?;
     let (mut json, mut text) = (Map::new(), Vec::new());
     for phase in PHASES {
         let report: Option<Value> = run.read(&crate::run::report_file(phase))?;

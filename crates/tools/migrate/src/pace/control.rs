@@ -44,7 +44,7 @@ struct Control {
 
 /// The command.
 pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let run = Run::open_unlocked(&arguments.folder);
+    let run = Run::open_existing(&arguments.folder)?;
     let before: Control = run.read(FILE)?.unwrap_or_default();
     let paused = (before.paused || arguments.pause) && !arguments.resume;
     let control = Control { paused, rate: arguments.rate.or(before.rate) };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config};
 
 use super::tls::TlsOptions;
@@ -41,9 +42,15 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// # Errors
 /// `source-unreachable`, and `option` if an option for TLS cannot be used.
 pub async fn connect(server: &Server) -> Result<Client, Failure> {
-    let unreachable = |error| FailureKind::SourceUnreachable.because(chain(&error));
     let (tls, source) = TlsOptions::take(&server.source)?;
-    let mut config: Config = source.parse().map_err(unreachable)?;
+    let mut config: Config = source.parse().map_err(|error| {
+        let form = "neither `postgres://user@host/database` nor `host=... user=... dbname=...`";
+        FailureKind::Options.because(format!("--source (or DATABASE_URL) is {form}: {}", chain(&error)))
+    })?;
+    let address = address(&config);
+    let unreachable = |error| {
+        FailureKind::SourceUnreachable.because(format!("{address}: {}. Check --source, or DATABASE_URL", chain(&error)))
+    };
     config.keepalives_idle(KEEPALIVE);
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
@@ -55,6 +62,19 @@ pub async fn connect(server: &Server) -> Result<Client, Failure> {
         "SET timezone TO 'UTC'; SET datestyle TO 'ISO'; SET extra_float_digits TO 1; SET statement_timeout TO 0";
     client.batch_execute(settings).await.map_err(unreachable)?;
     Ok(client)
+}
+
+/// Whom a connection string connects to what, without the password.
+fn address(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts = hosts.collect::<Vec<_>>().join(",");
+    let ports = config.get_ports().iter().map(|port| format!(":{port}")).collect::<String>();
+    let (user, database) = (config.get_user().unwrap_or("the default user"), config.get_dbname());
+    format!("database {:?} at {hosts}{ports} as {user}", database.unwrap_or(user))
 }
 
 /// Which database a connection leads to: the identifier of the server's files, which its physical
