@@ -60,6 +60,12 @@ impl Extension for Okusuri {
         CONVERTS.get(conversion).map_or(Ok(Value::Null), |convert| convert(&text, input, arguments))
     }
 
+    /// An address that was normalised already.
+    fn invert(&self, conversion: usize, output: &Value, _arguments: &[Value]) -> Option<Value> {
+        let name = CONVERSIONS.get(conversion)?.name;
+        (name == "email_address" && matches!(output, Value::Text(_))).then(|| output.clone())
+    }
+
     /// The service stores a summary of a user's logs, which changed logs make outdated.
     fn before_write<'a>(&'a self, table: &'a store::Table, owner: &'a str, keys: &'a [Key]) -> Writing<'a> {
         Box::pin(async move {
