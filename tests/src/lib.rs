@@ -6,6 +6,7 @@ pub mod cases;
 mod database;
 pub mod foreign;
 pub mod foreign_client;
+pub mod foreign_traffic;
 pub mod game_table;
 pub mod games;
 pub mod journal;

@@ -96,19 +96,12 @@ async fn find(client: &Client, schema: &Schema, ignored: &BTreeSet<String>) -> R
              owner moves, and have to be repeated"
         ));
     }
-    for table in schema.mapping.owned() {
-        let kind = |table: &Table| table.owner.as_ref().map(|owner| owner.kind);
-        for join in &table.joins {
-            if schema.mapping.table(&join.table).is_none_or(|joined| kind(joined) != kind(table)) {
-                findings.stops.push(format!(
-                    "{} is joined with {}, whose rows have another kind of owner: their changes would not reach it",
-                    table.name, join.table
-                ));
-            }
-        }
+    let tables = schema.mapping.tables.iter();
+    for table in tables.filter(|table| table.owner.is_some() || !schema.columns_across(table).is_empty()) {
         // `Schema::check` names tables that are missing.
         if schema.columns.contains_key(&table.name) {
             find_in_table(client, schema, (&table.name, &schema.key_columns(table)), ignored, &mut findings).await?;
+            find_unindexed_joins(client, schema, table, &mut findings).await?;
         }
     }
     Ok(findings)
@@ -133,19 +126,31 @@ async fn find_in_table(
             -- Of the BEFORE triggers for a row, those that fire before `tidemark_restore` are harmless.
             ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal
                   AND tgname NOT LIKE 'tidemark\\_%' AND tgenabled <> 'D'
-                  AND (tgtype & 3 <> 3 OR tgname::text COLLATE \"C\" > '~tidemark_restore'))
+                  AND (tgtype & 3 <> 3 OR tgname::text COLLATE \"C\" > '~tidemark_restore')),
+             relkind IN ('r', 'p'),
+             ARRAY(SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = c.oid AND relkind = 'r')
         FROM pg_class c WHERE c.oid = $1::text::regclass";
     let row = client.query_one(sql, &[&name, &keys]).await.map_err(source_failure)?;
     if !row.get::<_, bool>(0) {
         findings.stops.push(format!("the role is not an owner of {table}, so it cannot create triggers on it"));
     }
-    if !row.get::<_, bool>(1) {
+    if !row.get::<_, bool>(5) {
+        findings.stops.push(format!("{table} is no table of this database, so its changes cannot be captured"));
+    }
+    let heirs: Vec<String> = row.get(6);
+    if !heirs.is_empty() {
+        findings.stops.push(format!(
+            "the tables {} inherit from {table}: their rows are read with it, and their changes are not captured",
+            heirs.join(", ")
+        ));
+    }
+    let spec = schema.mapping.table(table);
+    if spec.is_some_and(|spec| spec.owner.is_some()) && !row.get::<_, bool>(1) {
         findings.stops.push(format!("{table} has no unique index of {} alone", keys.join(", ")));
     }
     if row.get(2) {
         findings.warnings.push(format!("{table} has row security: the role has to see all rows"));
     }
-    let spec = schema.mapping.table(table);
     let is_ignored = |column: &String| {
         ignored.contains(&format!("{table}.{column}")) || spec.is_some_and(|spec| spec.ignored.contains(column))
     };
@@ -164,6 +169,31 @@ async fn find_in_table(
              migrated tables does not reach DynamoDB, and `--compare` names it",
             triggers.join(", ")
         ));
+    }
+    Ok(())
+}
+
+/// Joins by which each change of another table's row reads a whole table.
+async fn find_unindexed_joins(
+    client: &Client,
+    schema: &Schema,
+    joined: &Table,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    for (table, join) in schema.mapping.joins_across(joined) {
+        let own = join.on.iter().map(|(_, own)| schema.column(table, own).unwrap_or(own).to_owned());
+        let own: Vec<_> = own.collect();
+        let sql = "SELECT EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+                   WHERE indrelid = to_regclass($1) AND indpred IS NULL AND attname = ANY ($2))";
+        let name = schema.table(&table.name);
+        if !client.query_one(sql, &[&name, &own]).await.map_err(source_failure)?.get::<_, bool>(0) {
+            findings.warnings.push(format!(
+                "{0} is joined with {1} by {2}, and has no index that begins with it: each change of {1} reads all of {0}",
+                table.name,
+                joined.name,
+                own.join(", ")
+            ));
+        }
     }
     Ok(())
 }

@@ -179,7 +179,7 @@ BEGIN
         RETURN this.prefix || (of_row ->> this.owner_column);
     END IF;
     SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = this.parent;
-    EXECUTE format('SELECT to_jsonb(parent) FROM {schema}.%1$I AS parent
+    EXECUTE format('SELECT to_jsonb(parent.*) FROM {schema}.%1$I AS parent
             WHERE parent.%2$I = (jsonb_populate_record(NULL::{schema}.%1$I, jsonb_build_object(%2$L, $1))).%2$I', this.parent, parent_key)
         INTO parent_row USING of_row ->> this.owner_column;
     IF parent_row IS NULL THEN
@@ -199,7 +199,7 @@ DECLARE
 BEGIN
     SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = of_source;
     FOR child IN SELECT * FROM tidemark_migration.sources WHERE parent = of_source ORDER BY source LOOP
-        FOR child_row IN EXECUTE format('SELECT to_jsonb(child) FROM {schema}.%1$I AS child
+        FOR child_row IN EXECUTE format('SELECT to_jsonb(child.*) FROM {schema}.%1$I AS child
             WHERE child.%2$I = (jsonb_populate_record(NULL::{schema}.%1$I, jsonb_build_object(%2$L, $1))).%2$I', child.source, child.owner_column)
             USING of_row ->> parent_key
         LOOP
@@ -295,30 +295,6 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Records a row as changed without changing it, so that its items are made again. False if DynamoDB
--- owns the user.
-CREATE FUNCTION tidemark_migration.touch(of_user text, of_source text, row_key jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
-DECLARE
-    name text := format('{schema}.%I', of_source);
-    is_same text;
-    found_row jsonb;
-BEGIN
-    SELECT string_agg(format('this.%1$I = given.%1$I', key), ' AND ') INTO is_same
-        FROM tidemark_migration.sources, unnest(keys) AS key WHERE source = of_source;
-    IF is_same IS NULL OR NOT has_any_column_privilege(session_user, name, 'UPDATE') THEN
-        RAISE EXCEPTION 'permission denied for the table %', of_source USING ERRCODE = '42501';
-    END IF;
-    EXECUTE format('SELECT to_jsonb(this) FROM %1$s AS this, jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s', name, is_same)
-        INTO found_row USING row_key;
-    IF tidemark_migration.owner_of(of_source, found_row) = of_user THEN
-        PERFORM tidemark_migration.record_change(of_user, of_source, found_row, found_row);
-    END IF;
-    RETURN true;
-EXCEPTION WHEN SQLSTATE 'TM001' THEN
-    RETURN false;
-END $$;
-
 -- Advances the sequence of a key that the application has chosen, so that it is not given again. The
 -- sequence is set 1,000 ahead: other transactions take fewer values between the two steps, and a
 -- sequence that was set back would give their values again.
@@ -392,13 +368,13 @@ BEGIN
         WHERE attrelid OPERATOR(pg_catalog.=) name::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped
             AND attgenerated OPERATOR(pg_catalog.=) '' AND after OPERATOR(pg_catalog.?) attname::text;
     EXECUTE pg_catalog.format(CASE WHEN settings IS NULL
-            THEN 'SELECT pg_catalog.to_jsonb(this) FROM %1$s AS this, pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s'
+            THEN 'SELECT pg_catalog.to_jsonb(this.*) FROM %1$s AS this, pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s'
             ELSE 'UPDATE %1$s AS this SET %3$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s
-                RETURNING pg_catalog.to_jsonb(this)' END, name, is_same, settings)
+                RETURNING pg_catalog.to_jsonb(this.*)' END, name, is_same, settings)
         INTO stored USING after;
     IF stored IS NULL THEN
         EXECUTE pg_catalog.format('INSERT INTO %1$s AS this (%2$s) OVERRIDING SYSTEM VALUE
-            SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) RETURNING pg_catalog.to_jsonb(this)', name, names)
+            SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) RETURNING pg_catalog.to_jsonb(this.*)', name, names)
             INTO stored USING after;
     END IF;
     RETURN stored;
@@ -471,7 +447,3 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-
--- The functions run with the rights of their owner, so only granted roles may call them: see
--- `Postgres::grant`.
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;

@@ -86,7 +86,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let client = connect(&arguments.server).await?;
     let database = database_identity(&client).await?;
     let postgres = Postgres::open(client, &arguments.server.schema, &arguments.mapping.read(product)?).await?;
-    let plan = postgres.plan().await?;
+    let mut plan = postgres.plan().await?;
     let Some(goal) = arguments.to else {
         return match plan {
             None => Ok(report("none", &json!({ "phase": null }), "No cutover has started.".to_owned())),
@@ -97,6 +97,11 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
             }
         };
     };
+    if plan.is_none() && !arguments.dry_run {
+        // Otherwise a new id would be recorded while the database gets that of a killed command.
+        postgres.wait_for_install().await?;
+        plan = postgres.plan().await?;
+    }
     let Some(plan) = plan else { return begin(&run, &arguments, postgres, goal, database).await };
     run_state::check_same_run(&run, &plan)?;
     if let Some(identity) = run.identity()? {

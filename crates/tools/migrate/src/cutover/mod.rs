@@ -17,6 +17,7 @@ pub(crate) mod run_state;
 mod sides;
 mod standby_lag;
 pub(crate) mod stuck;
+mod touch;
 mod waiting;
 mod way_back;
 mod writer;

@@ -111,8 +111,9 @@ impl Sides {
     /// Counts the users by their state.
     pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side + Copy) -> Result<CutoverStatus, Failure> {
         let goal = storable(goal);
-        let ((_, postgres), (_, dynamo)) = tokio::try_join!(self.postgres.pending(), self.dynamo.pending())?;
-        let mut state = CutoverStatus { pending: postgres + dynamo, ..CutoverStatus::default() };
+        let ((_, postgres), (_, joined), (_, dynamo)) =
+            tokio::try_join!(self.postgres.pending(), self.postgres.pending_joined(), self.dynamo.pending())?;
+        let mut state = CutoverStatus { pending: postgres + joined + dynamo, ..CutoverStatus::default() };
         let mut last = String::new();
         loop {
             let users = self.ownerships_after(&last).await?;

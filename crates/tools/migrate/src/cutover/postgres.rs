@@ -4,8 +4,10 @@
 mod first_users;
 mod folder;
 mod install;
+mod joined;
 mod rows;
 mod waiting;
+mod writes;
 
 use std::sync::Arc;
 
@@ -13,8 +15,10 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+pub(super) use writes::{PostgresWrite, Preview};
+
 use super::outbox_entry::OutboxEntry;
-use super::ownership::{Ownership, Side};
+use super::ownership::Ownership;
 use super::plan::{Phase, Plan};
 use crate::mapping::{Mapping, Table};
 use crate::row::Row;
@@ -38,30 +42,6 @@ pub struct Postgres {
 }
 
 type Parameters<'p> = &'p [&'p (dyn ToSql + Sync)];
-
-/// The result of a write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PostgresWrite {
-    /// The row was written.
-    Written,
-    /// This side does not own the user; nothing was written.
-    NotOwner,
-    /// Another row violates a unique index; nothing was written.
-    UniqueViolation,
-    /// PostgreSQL refuses the row, and says why; nothing was written.
-    Refused(String),
-}
-
-/// The result of a write that PostgreSQL would make.
-#[derive(Debug)]
-pub(super) enum Preview {
-    /// The row as it would be stored; `None` if it would be deleted.
-    Stored(Option<Row>),
-    /// Another row violates a unique index.
-    UniqueViolation,
-    /// PostgreSQL would refuse the write; the text says why.
-    Refused(String),
-}
 
 fn version(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
@@ -271,144 +251,12 @@ impl Postgres {
         let users = self.client.query(sql, &[&last, &until, &limit]).await.map_err(source_failure)?;
         Ok(users.iter().map(|row| row.get(0)).collect())
     }
-
-    /// Inserts a row, or updates the given columns of the row with the same key.
-    pub(super) async fn put(&self, row: &Row) -> Result<PostgresWrite, Failure> {
-        let json = row.json().map_err(|error| unreadable("a row", error))?;
-        let sql = self.upsert(&row.table, row.columns.keys());
-        let outcome = write_outcome(self.client.execute(&sql, &[&json]).await)?;
-        if outcome == PostgresWrite::Written {
-            let advance = "SELECT tidemark_migration.advance_sequence($1, $2::text::jsonb)";
-            match self.client.execute(advance, &[&row.table.name, &json]).await {
-                Err(error) if !is_missing(&error) => return Err(source_failure(error)),
-                _ => {}
-            }
-        }
-        Ok(outcome)
-    }
-
-    /// An update of some columns, or an insert if there is no such row; the parameter is the row's
-    /// JSON. The update comes first: an insert without a required column would fail even if the row
-    /// exists.
-    fn upsert<'c>(&self, table: &Table, columns: impl Iterator<Item = &'c String>) -> String {
-        let key = self.schema.key_columns(table);
-        let known = self.schema.columns.get(&table.name);
-        let columns: Vec<_> = columns.filter(|name| known.is_some_and(|known| known.contains_key(*name))).collect();
-        let settings: Vec<_> = columns.iter().filter(|name| !key.contains(name)).map(|name| quoted(name)).collect();
-        let set = |of: &str| settings.iter().map(|name| format!("{name} = {of}.{name}")).collect::<Vec<_>>().join(", ");
-        let is_same =
-            key.iter().map(|name| format!("this.{0} = given.{0}", quoted(name))).collect::<Vec<_>>().join(" AND ");
-        let keys = key.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-        let names = columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-        let from = self.table(table);
-        let updated = match settings.is_empty() {
-            true => format!("SELECT 1 FROM {from} AS this, given WHERE {is_same}"),
-            false => format!("UPDATE {from} AS this SET {} FROM given WHERE {is_same} RETURNING 1", set("given")),
-        };
-        let conflict = match settings.is_empty() {
-            true => "DO NOTHING".to_owned(),
-            false => format!("DO UPDATE SET {}", set("EXCLUDED")),
-        };
-        // The key is given even if a column generates it, and such a column must not be updated.
-        format!(
-            "WITH given AS (SELECT * FROM jsonb_populate_record(NULL::{from}, $1::text::jsonb)), updated AS ({updated})
-             INSERT INTO {from} ({names}) OVERRIDING SYSTEM VALUE
-             SELECT {names} FROM given WHERE NOT EXISTS (SELECT FROM updated) ON CONFLICT ({keys}) {conflict}"
-        )
-    }
-
-    /// Deletes an owner's row. If this side owns the owner, a missing row counts as deleted.
-    pub(super) async fn delete(&self, row: &Row, user: &str) -> Result<PostgresWrite, Failure> {
-        let key = row.key();
-        let of_user = key.len() + 1;
-        let delete = format!("DELETE FROM {} AS this WHERE {}", self.table(&row.table), self.key_equals(&row.table, 1));
-        // If there is no row, no trigger checks the owner, so the same statement reads the
-        // ownership record.
-        let sql = format!(
-            "WITH gone AS ({delete} RETURNING 1)
-             SELECT EXISTS (SELECT FROM gone), coalesce((SELECT epoch FROM tidemark_migration.ownerships WHERE user_id = ${of_user}), 0)"
-        );
-        let mut parameters: Vec<_> = key.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
-        parameters.push(&user);
-        match self.client.query_one(&sql, &parameters).await {
-            Ok(row) if row.get(0) || Ownership { epoch: epoch(row.get(1)), version: 0 }.is_open(Side::Postgres) => {
-                Ok(PostgresWrite::Written)
-            }
-            Ok(_) => Ok(PostgresWrite::NotOwner),
-            // There is no cutover, so PostgreSQL is the only side.
-            Err(error) if is_missing(&error) => {
-                parameters.pop();
-                write_outcome(self.client.execute(&delete, &parameters).await)
-            }
-            Err(error) => write_outcome(Err(error)),
-        }
-    }
-
-    /// The row that PostgreSQL would store for a write; `None` for a deletion. Nothing is written.
-    pub(super) async fn preview(&self, row: &Row, is_gone: bool) -> Result<Preview, Failure> {
-        let json = row.json().map_err(|error| unreadable("a row", error))?;
-        let after = (!is_gone).then_some(&json);
-        let sql = "SELECT tidemark_migration.preview($1, $2::text::jsonb, $3::text::jsonb)::text";
-        let stored = match self.client.query_one(sql, &[&row.table.name, &json, &after]).await {
-            Ok(stored) => stored,
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => return Ok(Preview::UniqueViolation),
-            Err(error) => return refusal(error).map(Preview::Refused),
-        };
-        let Some(stored) = stored.get::<_, Option<&str>>(0) else { return Ok(Preview::Stored(None)) };
-        let mut stored = Row::read(&row.table, stored).map_err(|error| unreadable(&row.table.name, error))?;
-        stored.columns.retain(|name, _| !row.table.ignored.contains(name));
-        Ok(Preview::Stored(Some(row.updated(&stored))))
-    }
-
-    /// Writes a row with exactly these values, or deletes it; also while PostgreSQL refuses the
-    /// application's writes. Returns why PostgreSQL refuses the row, if it does.
-    pub(super) async fn write_as_given(&self, row: &Row, after: Option<&Row>) -> Result<Option<String>, Failure> {
-        let json = |row: &Row| row.json().map_err(|error| unreadable("a row", error));
-        let (key, after) = (json(row)?, after.map(json).transpose()?);
-        let sql = "SELECT tidemark_migration.write_as_given($1, $2::text::jsonb, $3::text::jsonb)";
-        match self.client.execute(sql, &[&row.table.name, &key, &after]).await {
-            Ok(_) => Ok(None),
-            Err(error) => refusal(error).map(Some),
-        }
-    }
-
-    /// Applies a change of the other side, if it is the next one.
-    pub(super) async fn apply_change(&self, entry: &OutboxEntry) -> Result<bool, Failure> {
-        let json = |row: &Row| row.json().map_err(|error| unreadable("a row", error));
-        // A change without any row has no key: it deletes nothing, but it counts as a version like
-        // any other.
-        let key = entry.row().map(json).transpose()?;
-        let after = entry.after.as_ref().map(json).transpose()?;
-        let sql = "SELECT tidemark_migration.apply_change($1, $2, $3, $4::text::jsonb, $5::text::jsonb)";
-        let (version, table) = (number(entry.version), &entry.table.name);
-        let row =
-            self.client.query_one(sql, &[&entry.user, &version, table, &key, &after]).await.map_err(source_failure)?;
-        Ok(row.get(0))
-    }
 }
 
 /// Whether a table of the cutover is missing: it has not started, or was rolled back.
 fn is_missing(error: &tokio_postgres::Error) -> bool {
     let missing = [&SqlState::UNDEFINED_TABLE, &SqlState::UNDEFINED_FUNCTION, &SqlState::INVALID_SCHEMA_NAME];
     error.code().is_some_and(|code| missing.contains(&code))
-}
-
-/// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that triggers raise.
-fn refusal(error: tokio_postgres::Error) -> Result<String, Failure> {
-    let is_about_row = error.code().is_some_and(|code| {
-        ["22", "23"].iter().any(|class| code.code().starts_with(class)) || *code == SqlState::RAISE_EXCEPTION
-    });
-    let failure = source_failure(error);
-    if is_about_row { Ok(failure.detail) } else { Err(failure) }
-}
-
-fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<PostgresWrite, Failure> {
-    match written {
-        Ok(_) => Ok(PostgresWrite::Written),
-        Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(PostgresWrite::NotOwner),
-        Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(PostgresWrite::UniqueViolation),
-        Err(error) => refusal(error).map(PostgresWrite::Refused),
-    }
 }
 
 pub(super) fn table_of(mapping: &Mapping, name: &str) -> Result<Arc<Table>, Failure> {

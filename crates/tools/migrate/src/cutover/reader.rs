@@ -165,6 +165,11 @@ impl Reader {
             Compared::Late
         } else if hashes(&others) == hashes(items) {
             Compared::Equal
+        } else if self.sides.postgres.pending_joined().await?.1 > 0
+            || self.sides.postgres.ownership(wanted.owner).await?.version != version
+        {
+            // A row of another owner has changed with which the user's rows are joined.
+            Compared::Late
         } else {
             Compared::Differing
         })

@@ -136,7 +136,18 @@ impl Sides {
     async fn apply_to_dynamo(&self, user: &str, entries: &[OutboxEntry]) -> Result<bool, Failure> {
         let Some((first, last)) = entries.first().zip(entries.last()) else { return Ok(true) };
         let fence = Fence::Replicated { after: first.version - 1, last: last.version };
-        let mut writes = self.writes_of(user, entries).await?;
+        let writes = self.writes_of(user, entries).await?;
+        self.write_or_wait(user, fence, writes).await
+    }
+
+    /// Writes items to DynamoDB, except for those whose key another owner has; for these the user waits.
+    /// False if the fence has changed.
+    pub(super) async fn write_or_wait(
+        &self,
+        user: &str,
+        fence: Fence<'_>,
+        mut writes: ItemWrites,
+    ) -> Result<bool, Failure> {
         let mut waited_for = BTreeSet::new();
         loop {
             match self.dynamo.write(user, fence, &writes).await? {
@@ -168,7 +179,7 @@ impl Sides {
     }
 
     /// The writes that changes of PostgreSQL lead to.
-    async fn writes_of(&self, user: &str, entries: &[OutboxEntry]) -> Result<ItemWrites, Failure> {
+    pub(super) async fn writes_of(&self, user: &str, entries: &[OutboxEntry]) -> Result<ItemWrites, Failure> {
         let change = |entry: &OutboxEntry| [entry.before.clone(), entry.after.clone()];
         if self.affect_all_items(entries) {
             let changed: Vec<Row> = entries.iter().flat_map(change).flatten().collect();
@@ -218,8 +229,10 @@ impl Sides {
     /// # Errors
     /// See [`Sides::replicate`].
     pub(crate) async fn replicate_all(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
-        Ok(self.replicate_all_to(Side::Postgres, parallel, stuck).await?
-            + self.replicate_all_to(Side::Dynamo, parallel, stuck).await?)
+        let to_postgres = self.replicate_all_to(Side::Postgres, parallel, stuck).await?;
+        // Before the other direction, to which it adds changes.
+        self.touch_joined(parallel, stuck).await?;
+        Ok(to_postgres + self.replicate_all_to(Side::Dynamo, parallel, stuck).await?)
     }
 
     /// Replicates all changes to a side that are pending now. Changes that are made meanwhile are left

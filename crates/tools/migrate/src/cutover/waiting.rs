@@ -8,7 +8,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::sides::Sides;
-use super::writer::{WriteError, Writer};
 use crate::item::Key;
 use crate::mapping::{Candidate, Table};
 use crate::row::Row;
@@ -113,7 +112,12 @@ impl Sides {
                 if holder.as_ref().is_some_and(|item| self.is_of_another(item, &waiting.owner)) {
                     break;
                 }
-                self.touch(&waiting).await?;
+                // An owner who is stuck, or between the sides, must not hold up the one who gave up the
+                // key.
+                match Box::pin(self.claim(&waiting)).await {
+                    Err(failure) if failure.kind != FailureKind::UserStuck => return Err(failure),
+                    _ => {}
+                }
                 let holder = self.dynamo.get(key).await?;
                 if holder.is_some_and(|item| !self.is_of_another(&item, &waiting.owner)) {
                     self.postgres.remove_waiting(&waiting).await?;
@@ -124,6 +128,12 @@ impl Sides {
         Ok(())
     }
 
+    /// Writes the row's items again.
+    async fn claim(&self, waiting: &WaitingRow) -> Result<(), Failure> {
+        self.touch_of_owner(&waiting.owner, std::slice::from_ref(&waiting.row)).await?;
+        self.replicate_some(&waiting.owner).await
+    }
+
     /// The rank of a claim; `None` if the row does not want the key any more.
     async fn rank(&self, waiting: &WaitingRow, key: &Key) -> Result<Option<Vec<u8>>, Failure> {
         let Some(row) = self.postgres.row_by_id(&waiting.row).await? else { return Ok(None) };
@@ -132,20 +142,5 @@ impl Sides {
         let made = self.world.items(Candidate { row: &row, owner: owner.as_ref() });
         let item = made.ok().and_then(|made| made.items.into_iter().find(|item| item.key == *key));
         Ok(item.map(|item| item.rank))
-    }
-
-    /// Writes a row's items again, on the side that owns the owner.
-    async fn touch(&self, waiting: &WaitingRow) -> Result<(), Failure> {
-        // An owner who is stuck, or between the sides, must not hold up the one who gave up the key.
-        if self.postgres.touch(&waiting.owner, &waiting.row).await? {
-            return match Box::pin(self.replicate_some(&waiting.owner)).await {
-                Err(failure) if failure.kind == FailureKind::UserStuck => Ok(()),
-                done => done,
-            };
-        }
-        match Box::pin(Writer::new(self.clone()).put(&waiting.row)).await {
-            Err(WriteError::Failed(failure)) if failure.kind != FailureKind::UserStuck => Err(failure),
-            _ => Ok(()),
-        }
     }
 }

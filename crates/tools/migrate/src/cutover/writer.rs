@@ -103,7 +103,10 @@ impl Writer {
 
     async fn replicate_if_dual(&self, user: &str) -> Result<(), Failure> {
         match self.sides.postgres.plan().await? {
-            Some(plan) if plan.phase.is_replicated() => self.sides.replicate_some(user).await,
+            Some(plan) if plan.phase.is_replicated() => {
+                self.sides.replicate_some(user).await?;
+                self.sides.touch_some_joined(user).await
+            }
             _ => Ok(()),
         }
     }
@@ -117,6 +120,10 @@ impl Writer {
                 Ok(postgres.plan().await?.is_none() || postgres.ownership(user).await?.is_open(Side::Postgres))
             }
             PostgresWrite::Written => Ok(true),
+            PostgresWrite::NotOwner if is_gone => {
+                self.bring_dependents(user, row).await?;
+                Ok(false)
+            }
             PostgresWrite::NotOwner => {
                 self.bring_owners_together(user, row).await?;
                 Ok(false)
@@ -140,6 +147,22 @@ impl Writer {
         if let Some(owner) = before.filter(|owner| owner != user) {
             self.sides.move_user(&owner, Side::Postgres).await?;
             self.sides.move_user(user, Side::Postgres).await?;
+        }
+        Ok(())
+    }
+
+    /// A row is deleted in PostgreSQL together with rows of other owners, or changes them: these owners
+    /// move there first.
+    async fn bring_dependents(&self, user: &str, row: &Row) -> Result<(), WriteError> {
+        let postgres = &self.sides.postgres;
+        // Otherwise it was this owner's move that has refused the delete.
+        if !postgres.ownership(user).await?.is_open(Side::Postgres) {
+            return Ok(());
+        }
+        if let Some(row) = postgres.row_by_id(row).await? {
+            for owner in postgres.dependents(user, &row).await?.owners {
+                self.sides.move_user(&owner, Side::Postgres).await?;
+            }
         }
         Ok(())
     }

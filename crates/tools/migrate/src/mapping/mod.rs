@@ -8,6 +8,7 @@ mod evaluate;
 mod file;
 pub(crate) mod invert;
 mod items;
+mod joined;
 mod names;
 pub(crate) mod related;
 mod syntax;

@@ -193,8 +193,8 @@ impl Table {
         self.items.iter().position(|spec| spec.is_own) == Some(spec)
     }
 
-    /// The expressions over the owner's own row.
-    pub(crate) fn of_owner(&self) -> Vec<&Code> {
+    /// All expressions.
+    pub(crate) fn codes(&self) -> Vec<&Code> {
         let mut all: Vec<&Code> = self.values.iter().map(|(_, code)| code).collect();
         all.extend(self.reject.iter().map(|rule| &rule.when).chain(&self.version));
         for item in &self.items {
@@ -202,8 +202,13 @@ impl Table {
             all.extend(item.key.iter().flat_map(Template::codes));
             item.attributes.iter().for_each(|attribute| attribute.codes(&mut |code| all.push(code)));
         }
+        all
+    }
+
+    /// The expressions over the owner's own row.
+    pub(crate) fn of_owner(&self) -> Vec<&Code> {
         let mut found = Vec::new();
-        for code in all {
+        for code in self.codes() {
             code.each(&mut |code| {
                 if let Code::OfOwner(inner) = code {
                     found.push(&**inner);

@@ -1,11 +1,13 @@
 //! The PostgreSQL side: its connection, its schema, and the rows of its tables.
 
 mod connect;
+mod restricted;
 mod schema;
 mod select;
 mod tls;
 
 pub use connect::{Server, connect, database_identity, source_failure};
-pub use schema::{FoundColumns, Schema};
+pub(crate) use restricted::Restricted;
 pub(crate) use schema::{ForeignKey, OnDelete, foreign_keys, is_number, json_columns};
+pub use schema::{FoundColumns, Schema};
 pub(crate) use select::quoted;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio_postgres::GenericClient;
 
 use super::connect::unreadable;
+use super::restricted::{self, RestrictedColumns};
 use crate::mapping::{Column, ColumnType, JsonColumns, Mapping, Table};
 use crate::{Failure, FailureKind};
 
@@ -36,6 +37,7 @@ pub struct Schema {
     pub mapping: Arc<Mapping>,
     /// The columns of the mapping's tables.
     pub columns: FoundColumns,
+    pub(crate) restricted: RestrictedColumns,
     /// Other tables of the schema, which are not migrated.
     pub left_behind: Vec<String>,
     /// Foreign keys between the mapping's tables that change rows when the row is deleted to which
@@ -164,7 +166,9 @@ impl Schema {
         dependencies.retain(|found| {
             found.on_delete != OnDelete::Refuse && is_owned(&found.table) && is_owned(&found.refers_to)
         });
-        Ok(Self { name: name.to_owned(), mapping: Arc::clone(mapping), columns, left_behind, dependencies })
+        let restricted = restricted::read(client, name).await?;
+        let (name, mapping) = (name.to_owned(), Arc::clone(mapping));
+        Ok(Self { name, mapping, columns, restricted, left_behind, dependencies })
     }
 
     /// Refuses missing columns, other types, and unknown columns that neither the mapping nor

@@ -1,5 +1,7 @@
 //! The SQL that reads rows as JSON, with the rows that are joined with them and with their owner.
 
+use std::collections::BTreeSet;
+
 use super::Schema;
 use super::schema::is_number;
 use crate::mapping::{Join, Table};
@@ -50,7 +52,7 @@ impl Schema {
     /// The expression for a row as JSON. `ignored` are columns that are left behind, beside those
     /// of the mapping.
     pub(crate) fn json(&self, table: &Table, row: &str, ignored: &[String]) -> String {
-        let mut json = format!("to_jsonb({row})");
+        let mut json = format!("to_jsonb({row}.*)");
         let ignored: Vec<_> = table.ignored.iter().chain(ignored).map(|name| literal(name)).collect();
         if !ignored.is_empty() {
             json = format!("({json} - ARRAY[{}])", ignored.join(", "));
@@ -88,12 +90,31 @@ impl Schema {
         let order = order.collect::<Vec<_>>().join(", ");
         let from = self.table(&join.table);
         Some(if join.is_one {
-            format!("(SELECT to_jsonb(joined) FROM {from} AS joined WHERE {on} ORDER BY {order} LIMIT 1)")
+            format!("(SELECT to_jsonb(joined.*) FROM {from} AS joined WHERE {on} ORDER BY {order} LIMIT 1)")
         } else {
             format!(
-                "(SELECT coalesce(jsonb_agg(to_jsonb(joined) ORDER BY {order}), '[]') FROM {from} AS joined WHERE {on})"
+                "(SELECT coalesce(jsonb_agg(to_jsonb(joined.*) ORDER BY {order}), '[]') FROM {from} AS joined WHERE {on})"
             )
         })
+    }
+
+    /// The columns of a table on which items of rows of other owners depend, by their names in
+    /// PostgreSQL.
+    pub(crate) fn columns_across(&self, table: &Table) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for (other, join) in self.mapping.joins_across(table) {
+            let named = join.on.iter().map(|(theirs, _)| theirs).chain(&join.order).chain(&table.key);
+            found.extend(named.filter_map(|column| self.column(table, column)).map(str::to_owned));
+            found.extend(other.columns_of_join(join));
+        }
+        found
+    }
+
+    /// The expression for a row's joined rows, as members of one object.
+    pub(crate) fn joined(&self, table: &Table, row: &str) -> String {
+        let joins = table.joins.iter().filter_map(|join| Some((literal(&join.name), self.join(table, row, join)?)));
+        let members: Vec<_> = joins.map(|(name, sql)| format!("{name}, {sql}")).collect();
+        format!("jsonb_build_object({})", members.join(", "))
     }
 
     /// A query for all rows of a table as JSON, in an order that no locale changes.

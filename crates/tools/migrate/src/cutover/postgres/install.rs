@@ -6,7 +6,8 @@ use super::{Postgres, quoted};
 use crate::source::source_failure;
 use crate::{Failure, preflight};
 
-/// The class of the advisory locks by which a move asks the writers of a user to give way ("tide").
+/// The class of the advisory locks by which a move asks the writers of a user to give way ("tide"), and
+/// the lock of an installation.
 const MOVE_LOCK: &str = "1953064037";
 
 /// The trigger that restores a row's values. Of the BEFORE triggers, the one whose name is last in the
@@ -20,11 +21,19 @@ impl Postgres {
         preflight::check(&self.client, &self.schema).await
     }
 
+    /// Waits until no other session installs the capture. A command that was killed may have left a
+    /// statement behind that PostgreSQL still carries out.
+    pub(in crate::cutover) async fn wait_for_install(&self) -> Result<(), Failure> {
+        let sql = format!("SELECT pg_advisory_lock({MOVE_LOCK})");
+        self.client.batch_execute(&sql).await.map_err(source_failure)
+    }
+
     /// Starts a cutover: creates its tables and triggers, and stores copies of the folder's files, in
     /// one transaction. Waits at most five seconds for concurrent writes.
     pub(in crate::cutover) async fn install(&self, run: &str, files: &BTreeMap<String, String>) -> Result<(), Failure> {
-        let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
-        let capture = include_str!("../capture.sql").replace("{schema}", &quoted(&self.schema.name));
+        let mut sql = format!("BEGIN; SELECT pg_advisory_xact_lock({MOVE_LOCK}); SET LOCAL lock_timeout = '5s';\n");
+        let capture = concat!(include_str!("../capture.sql"), include_str!("../joined.sql"));
+        let capture = capture.replace("{schema}", &quoted(&self.schema.name));
         sql.push_str(&capture.replace("{move_lock}", MOVE_LOCK));
         // Before the first trigger, when nobody can wait for this. An owner without an ownership
         // record gets one with the first change.
@@ -72,6 +81,9 @@ impl Postgres {
                 ));
             }
         }
+        for table in &self.schema.mapping.tables {
+            sql.push_str(&self.record_joined(table));
+        }
         for (name, content) in files {
             let content = content.replace('\'', "''");
             sql.push_str(&format!(
@@ -93,7 +105,7 @@ impl Postgres {
             "BEGIN;
              GRANT USAGE ON SCHEMA tidemark_migration TO {role};
              GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
-             GRANT DELETE ON tidemark_migration.outbox TO {role};
+             GRANT DELETE ON tidemark_migration.outbox, tidemark_migration.joined_changes TO {role};
              GRANT INSERT, UPDATE, DELETE ON tidemark_migration.waiting TO {role};
              GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.preview,
                  tidemark_migration.numbered_changes, tidemark_migration.advance_sequence, tidemark_migration.touch TO {role};

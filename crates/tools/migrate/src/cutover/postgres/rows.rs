@@ -1,5 +1,6 @@
 //! Reads the rows of an owner, and the rows that a change of one row concerns.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio_postgres::types::ToSql;
@@ -11,6 +12,26 @@ use crate::mapping::Table;
 use crate::mapping::related::{Similar, plain};
 use crate::row::{Cell, Row};
 use crate::source::{OnDelete, source_failure};
+
+/// The most rows that DynamoDB deletes together with another one.
+const DEPENDENTS_MAX: usize = 200;
+
+/// What PostgreSQL does when a row is deleted to which other rows refer.
+#[derive(Debug)]
+pub(in crate::cutover) struct Dependents {
+    /// The rows that are deleted, too.
+    pub(in crate::cutover) rows: Vec<Row>,
+    /// The other owners whose rows are deleted or changed.
+    pub(in crate::cutover) owners: BTreeSet<String>,
+    /// Whether only a few rows of the same owner are deleted.
+    pub(in crate::cutover) is_plain: bool,
+}
+
+impl Default for Dependents {
+    fn default() -> Self {
+        Self { rows: Vec::new(), owners: BTreeSet::new(), is_plain: true }
+    }
+}
 
 impl Postgres {
     /// The own row of an owner.
@@ -27,6 +48,17 @@ impl Postgres {
         let key = row.key();
         let parameters: Vec<_> = key.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
         Ok(self.rows_where(&row.table, &self.key_equals(&row.table, 1), &parameters).await?.pop())
+    }
+
+    /// Those of an owner's rows that have the keys of these rows.
+    pub(in crate::cutover) async fn rows_by_id(&self, user: &str, rows: &[Row]) -> Result<Vec<Row>, Failure> {
+        let Some(table) = rows.first().map(|row| &row.table) else { return Ok(Vec::new()) };
+        let keys: Vec<_> = rows.iter().flat_map(Row::key).collect();
+        let parameters: Vec<_> = keys.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
+        let any = (0..rows.len()).map(|n| format!("({})", self.key_equals(table, n * table.key.len() + 1)));
+        let mut found = self.rows_where(table, &any.collect::<Vec<_>>().join(" OR "), &parameters).await?;
+        found.retain(|row| row.owner.as_deref() == Some(user));
+        Ok(found)
     }
 
     /// The rows of an owner that may become the same items as these rows, and these themselves.
@@ -60,7 +92,7 @@ impl Postgres {
         self.rows_where(table, &filter, &parameters).await
     }
 
-    /// The rows of other tables with which a changed row is joined, before or after the change.
+    /// The owner's rows of other tables with which a changed row is joined, before or after the change.
     pub(in crate::cutover) async fn rows_joining(
         &self,
         user: &str,
@@ -74,14 +106,16 @@ impl Postgres {
             joins.extend(of_table.map(|join| (Arc::clone(other), join.on.clone())));
         }
         for (other, on) in joins {
+            let Some((id, of_owner)) = self.of_owner(&other, user, on.len() + 1) else { continue };
             for row in of {
                 let equal = on.iter().enumerate().map(|(n, (_, own))| self.column_equals(&other, own, n + 1));
-                let filter = equal.collect::<Vec<_>>().join(" AND ");
+                let filter = equal.chain([of_owner.clone()]).collect::<Vec<_>>().join(" AND ");
                 let value = |(theirs, _): &(String, String)| table.cell(&row.columns, theirs).and_then(Cell::text);
                 let values: Vec<_> = on.iter().map(value).collect();
-                let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                let mut parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                parameters.push(&id);
                 for found in self.rows_where(&other, &filter, &parameters).await? {
-                    if found.owner.as_deref() == Some(user) && !all.contains(&found) {
+                    if !all.contains(&found) {
                         all.push(found);
                     }
                 }
@@ -90,10 +124,9 @@ impl Postgres {
         Ok(all)
     }
 
-    /// The rows that PostgreSQL deletes together with a row. `None` if it would change rows in another
-    /// way, or rows of other owners.
-    pub(in crate::cutover) async fn dependents(&self, user: &str, row: &Row) -> Result<Option<Vec<Row>>, Failure> {
-        let (mut all, mut waiting) = (Vec::new(), vec![row.clone()]);
+    /// The rows that PostgreSQL deletes or changes together with a row that is deleted.
+    pub(in crate::cutover) async fn dependents(&self, user: &str, row: &Row) -> Result<Dependents, Failure> {
+        let (mut all, mut waiting) = (Dependents::default(), vec![row.clone()]);
         while let Some(row) = waiting.pop() {
             let of_table = self.schema.dependencies.iter().filter(|found| found.refers_to == row.table.name);
             for dependency in of_table.cloned().collect::<Vec<_>>() {
@@ -104,20 +137,20 @@ impl Postgres {
                     filter.push(self.physical_equals(&table, own, values.len()));
                 }
                 let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-                let found = self.rows_where(&table, &filter.join(" AND "), &parameters).await?;
-                if found
-                    .iter()
-                    .any(|found| dependency.on_delete != OnDelete::Cascade || found.owner.as_deref() != Some(user))
-                {
-                    return Ok(None);
+                let is_deleted = dependency.on_delete == OnDelete::Cascade;
+                for found in self.rows_where(&table, &filter.join(" AND "), &parameters).await? {
+                    let of_another = found.owner.as_deref() != Some(user);
+                    all.is_plain &= is_deleted && !of_another;
+                    all.owners.extend(found.owner.clone().filter(|_| of_another));
+                    if is_deleted && !all.rows.contains(&found) {
+                        all.rows.push(found.clone());
+                        waiting.push(found);
+                    }
                 }
-                let is_new = |found: &Row| !all.contains(found);
-                let found: Vec<_> = found.into_iter().filter(is_new).collect();
-                all.extend(found.clone());
-                waiting.extend(found);
+                all.is_plain &= all.rows.len() <= DEPENDENTS_MAX;
             }
         }
-        Ok(Some(all))
+        Ok(all)
     }
 
     fn is_similar(&self, table: &Table, similar: &Similar, parameter: usize) -> String {
@@ -138,17 +171,18 @@ impl Postgres {
     pub(in crate::cutover) async fn rows_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
         let mut all = Vec::new();
         for table in self.schema.mapping.owned() {
-            if let Some((id, filter)) = self.of_owner(table, user) {
+            if let Some((id, filter)) = self.of_owner(table, user, 1) {
                 all.extend(self.rows_where(table, &filter, &[&id]).await?);
             }
         }
         Ok(all)
     }
 
-    /// The id of an owner in a table, and the condition that a row belongs to the owner.
-    fn of_owner<'o>(&self, table: &Table, user: &'o str) -> Option<(&'o str, String)> {
+    /// The id of an owner in a table, and the condition that a row belongs to the owner with the id in
+    /// a parameter.
+    fn of_owner<'o>(&self, table: &Table, user: &'o str, parameter: usize) -> Option<(&'o str, String)> {
         let id = self.schema.mapping.id_of(table.owner.as_ref()?, user)?;
-        Some((id, self.owner_equals(table, 1)?))
+        Some((id, self.owner_equals(table, parameter)?))
     }
 
     /// An owner's rows of some tables and the ownership record, read in one snapshot. Without a
@@ -159,7 +193,7 @@ impl Postgres {
         tables: &[Arc<Table>],
         is_in_cutover: bool,
     ) -> Result<(Ownership, Vec<Row>), Failure> {
-        let of = tables.iter().filter_map(|table| Some((table, self.of_owner(table, user)?)));
+        let of = tables.iter().filter_map(|table| Some((table, self.of_owner(table, user, 1)?)));
         let of: Vec<_> = of.collect();
         let Some((_, (id, _))) = of.first() else { return Ok((Ownership::default(), Vec::new())) };
         let rows = of.iter().map(|(table, (_, filter))| {

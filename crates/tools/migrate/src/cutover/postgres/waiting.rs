@@ -45,11 +45,17 @@ impl Postgres {
         Ok(())
     }
 
-    /// Records a row as changed without changing it; false if DynamoDB owns the user.
-    pub(in crate::cutover) async fn touch(&self, user: &str, row: &Row) -> Result<bool, Failure> {
-        let json = row.json().map_err(|error| unreadable("a row", error))?;
-        let sql = "SELECT tidemark_migration.touch($1, $2, $3::text::jsonb)";
-        let row = self.client.query_one(sql, &[&user, &row.table.name, &json]).await.map_err(source_failure)?;
-        Ok(row.get(0))
+    /// Records rows as changed without changing them. Returns those whose owner PostgreSQL does not
+    /// own.
+    pub(in crate::cutover) async fn touch(&self, rows: &[Row]) -> Result<Vec<Row>, Failure> {
+        let owners: Vec<_> = rows.iter().map(|row| row.owner.clone()).collect();
+        let sources: Vec<_> = rows.iter().map(|row| row.table.name.clone()).collect();
+        let keys = rows.iter().map(Row::json).collect::<Result<Vec<_>, _>>();
+        let keys = keys.map_err(|error| unreadable("a row", error))?;
+        let sql = "SELECT tidemark_migration.touch(owner, source, key::jsonb)
+                   FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS given (owner, source, key, place) ORDER BY place";
+        let touched = self.client.query(sql, &[&owners, &sources, &keys]).await.map_err(source_failure)?;
+        let moved = rows.iter().zip(&touched).filter(|(_, touched)| !touched.get::<_, bool>(0));
+        Ok(moved.map(|(row, _)| row.clone()).collect())
     }
 }

@@ -9,6 +9,7 @@ use crate::mapping::code::{Attribute, Code, Content, Piece, Template};
 use crate::mapping::file::{
     AttributeFile, ItemFile, KeyFile, MappingFile, OnConflictFile, OnErrorFile, TableFile, Text,
 };
+use crate::mapping::joined::uses_join;
 use crate::mapping::names::{AnyName, Scope};
 use crate::mapping::syntax::SyntaxError;
 use crate::mapping::table::{ConflictKind, ConflictRule, ItemSpec, Preference};
@@ -121,17 +122,4 @@ impl Compiler<'_> {
             }
         })
     }
-}
-
-/// Whether an expression uses joined rows.
-fn uses_join(code: &Code, values: &[(String, Code)]) -> bool {
-    let mut found = false;
-    code.each(&mut |part| {
-        found |= match part {
-            Code::Field(..) => true,
-            Code::Named(place) => values.get(*place).is_some_and(|(_, code)| uses_join(code, values)),
-            _ => false,
-        };
-    });
-    found
 }
