@@ -201,3 +201,26 @@ async fn a_shop_moves_by_its_mapping_while_it_changes_and_comes_back() {
     let left = "SELECT count(*) FROM information_schema.triggers WHERE trigger_name LIKE 'tidemark%'";
     assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn postgresql_deletes_a_row_with_more_than_a_thousand_rows_below_it() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let lines = "INSERT INTO order_lines SELECT 1, 100 + n, 'p1', 1 FROM generate_series(1, 1001) AS n";
+    client.batch_execute(lines).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for phase in ["export", "transform", "load"] {
+        migration.phase(phase, &[]).await.unwrap();
+    }
+    for to in ["dual", "100%"] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+    }
+    let writer = Writer::new(migration.sides().await.unwrap());
+    let mapping = Mapping::read(MAPPING, &[]).unwrap();
+    let order = |id: i64| mapping.row("orders", &json!({ "id": id, "customer_id": 2 }).to_string()).unwrap();
+    assert_eq!(writer.delete(&order(41)).await.unwrap(), Side::Dynamo);
+    assert_eq!(writer.delete(&order(1)).await.unwrap(), Side::Postgres);
+    compared(&migration, "100%").await;
+    let left = "SELECT count(*) FROM order_lines WHERE order_id IN (1, 41)";
+    assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
+}

@@ -132,7 +132,12 @@ async fn no_change_is_lost_or_doubled_while_writers_and_the_tool_are_killed() {
     );
     assert_eq!(report["state"]["inPostgres"], 0, "{report}");
     oracle.verify(&migration.postgres.client().await.unwrap()).await.unwrap();
-    let (compared, late, differences) = sides(&migration, &run).await.compare_all(4).await.unwrap();
+    let mut differences = Vec::new();
+    let take = |difference| {
+        differences.push(difference);
+        Ok(())
+    };
+    let (compared, late) = sides(&migration, &run).await.compare_all(4, take).await.unwrap();
     assert!(compared > 16 && late == 0);
     assert_eq!(differences, []);
 }

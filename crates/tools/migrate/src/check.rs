@@ -10,7 +10,7 @@ mod records;
 mod sample;
 mod scan;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -23,14 +23,15 @@ use crate::command::Product;
 use crate::item::{Attributes, read_line};
 use crate::mapping::World;
 use crate::pace::Pace;
-use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
+use crate::parts::{Part, Parts, parts_for};
+use crate::run::{LineReader, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-use differences::Differences;
 pub(crate) use differences::{DIFFERENCES, Difference};
+use differences::{Differences, READ_AGAIN_MAX};
 use markers::MarkerPairs;
-use records::{FOLDER, Found, ItemRecord, Parts, parts_for};
+use records::{FOLDER, Found, ITEMS_PER_PART, ItemRecord, write_part};
 use sample::Sample;
 pub(crate) use scan::STATE;
 use scan::ScanState;
@@ -144,15 +145,10 @@ fn number(attributes: &Attributes, name: &str) -> Option<i64> {
     attributes.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// Reads each item of the run's files.
-fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes) -> Result<(), Failure>) -> Result<(), Failure> {
-    for (name, written) in &items.files {
-        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
-        while let Some(line) = lines.next_line()? {
-            take(read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?)?;
-        }
-    }
-    Ok(())
+/// The next item of a file.
+fn next_item(lines: &mut LineReader, name: &str) -> Result<Option<Attributes>, Failure> {
+    let item = lines.next_line()?.map(read_line).transpose();
+    item.map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))
 }
 
 async fn check_all(
@@ -169,26 +165,30 @@ async fn check_all(
     let state = scan::read(run, (target, world), state, *parallel, (pace, &bar)).await?;
     bar.finish_and_clear();
 
-    let parts = parts_for(items.count());
-    let (mut found, mut halves) = (Parts::create(run, "found", parts)?, Parts::create(run, "halves", parts)?);
+    let parts = parts_for(items.count(), ITEMS_PER_PART);
+    let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), parts);
+    let (mut found, mut halves) = (parts("found")?, parts("halves")?);
     for (segment, written) in &state.read {
         records::each(run.path(&ScanState::file(*segment)), written, |record| match record {
-            Found::Item(item) => found.write(item.key, &item),
-            Found::Half(half) => halves.write(half.group(), &half),
+            Found::Item(item) => write_part(&mut found, item.key, &item),
+            Found::Half(half) => write_part(&mut halves, half.group(), &half),
         })?;
     }
-    let mut expected = Parts::create(run, "expected", parts)?;
-    each(run, items, |item| {
-        let item = ItemRecord::new(&item, &items.target);
-        expected.write(item.key, &item)
-    })?;
+    let mut expected = parts("expected")?;
+    for (name, written) in &items.files {
+        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
+        while let Some(item) = next_item(&mut lines, name)? {
+            let item = ItemRecord::new(&item, &items.target);
+            write_part(&mut expected, item.key, &item)?;
+        }
+    }
 
     let now = Timestamp::now().as_second();
-    let (mut counts, mut changed) = (Counts::default(), HashMap::new());
+    let (mut counts, mut changed) = (Counts::default(), HashSet::new());
     for (expected, found) in expected.finish()?.iter().zip(&found.finish()?) {
         compare_part(run, [expected, found], now, &mut counts, &mut changed, differences)?;
     }
-    for (name, written) in halves.finish()? {
+    for Part { name, written } in halves.finish()? {
         let mut pairs = MarkerPairs::new(&world.mapping, now);
         records::each(run.path(&name), &written, |half| {
             pairs.take(half);
@@ -205,22 +205,23 @@ async fn check_all(
 /// Compares the expected and the found items of one part.
 fn compare_part(
     run: &Run,
-    [expected, found]: [&(String, FileDigest); 2],
+    [expected, found]: [&Part; 2],
     now: i64,
     counts: &mut Counts,
-    changed: &mut HashMap<u128, String>,
+    changed: &mut HashSet<u128>,
     differences: &mut Differences,
 ) -> Result<(), Failure> {
     let mut missing: BTreeMap<u128, ItemRecord> = BTreeMap::new();
-    records::each(run.path(&expected.0), &expected.1, |item: ItemRecord| {
+    records::each(run.path(&expected.name), &expected.written, |item: ItemRecord| {
         missing.insert(item.key, item);
         Ok(())
     })?;
-    records::each(run.path(&found.0), &found.1, |item: ItemRecord| {
+    records::each(run.path(&found.name), &found.written, |item: ItemRecord| {
         let comparison = Comparison::of(missing.remove(&item.key).as_ref(), &item);
         counts.count(comparison);
         match comparison {
-            Comparison::Changed => drop(changed.insert(item.key, item.name)),
+            Comparison::Changed if changed.len() < READ_AGAIN_MAX => drop(changed.insert(item.key)),
+            Comparison::Changed => differences.add("changed", item.name, BTreeSet::new())?,
             Comparison::Extra => differences.add("extra", item.name, BTreeSet::new())?,
             Comparison::Same | Comparison::Newer | Comparison::Own => {}
         }

@@ -20,6 +20,7 @@ pub mod item;
 pub mod load;
 pub mod mapping;
 mod pace;
+mod parts;
 pub mod preflight;
 mod rehearse;
 pub mod reject;

@@ -37,6 +37,10 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 /// The number of keys that the report names, of items that are newer in the table.
 const NAMED_MAX: usize = 100;
 
+/// The number of differences that are loaded in one pass over the items' files: their names are in
+/// memory.
+const DIFFERENCES_AT_ONCE: usize = 500_000;
+
 /// The run, and the table.
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -155,17 +159,17 @@ async fn load_differences(run: &Run, items: &Items, target: Table, rate: u32, pa
     if !run.has_report("check") {
         return Err(FailureKind::RunIncomplete.because("no check has found differences: run `check` first"));
     }
-    let mut only = HashSet::new();
     let path = run.path(DIFFERENCES);
     let failed = |error| FailureKind::RunFolder.because(format!("{}: {error}", path.display()));
-    for line in BufReader::new(File::open(&path).map_err(failed)?).lines() {
-        let found: Difference = serde_json::from_str(&line.map_err(failed)?)
-            .map_err(|error| FailureKind::RunChanged.because(format!("{}: {error}", path.display())))?;
-        // Items that should not exist are left to the operator.
-        if ["missing", "changed"].contains(&found.kind.as_str()) {
-            only.insert(name_hash(&found.item));
-        }
-    }
+    // Items that should not exist are left to the operator.
+    let is_loaded = |found: &Difference| ["missing", "changed"].contains(&found.kind.as_str());
+    let mut names = BufReader::new(File::open(&path).map_err(failed)?).lines().filter_map(|line| {
+        let found = line.map_err(failed).and_then(|line| {
+            let changed = |error| FailureKind::RunChanged.because(format!("{}: {error}", path.display()));
+            serde_json::from_str(&line).map_err(changed)
+        });
+        found.map(|found| is_loaded(&found).then(|| name_hash(&found.item))).transpose()
+    });
     let start = Instant::now();
     let pace = Pace::new(Some(rate));
     let _controlled = pace.follow(run)?;
@@ -174,8 +178,17 @@ async fn load_differences(run: &Run, items: &Items, target: Table, rate: u32, pa
     let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
     let bar = progress_bar(items.count(), "items");
     let progress = Mutex::new(Progress { table, ..Progress::default() });
-    let loader = Loader { run, writer, pace, bar, progress, only: Some(only) };
-    loader.load(items, parallel).await?;
+    let mut loader = Loader { run, writer, pace, bar, progress, only: None };
+    loop {
+        let only: HashSet<_> = names.by_ref().take(DIFFERENCES_AT_ONCE).collect::<Result<_, Failure>>()?;
+        if only.is_empty() {
+            break;
+        }
+        loader.only = Some(only);
+        loader.lock().loaded.clear();
+        loader.bar.set_position(0);
+        loader.load(items, parallel).await?;
+    }
     loader.bar.finish_and_clear();
     let progress = loader.lock().clone();
     let loaded = progress.new + progress.known;

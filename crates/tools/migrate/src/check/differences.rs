@@ -1,15 +1,15 @@
 //! The differences that a check finds: counted, written to a file, and the first of them kept for
 //! the report.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use store::Table;
 
-use super::each;
+use super::next_item;
 use crate::item::{Attributes, Key};
 use crate::mapping::Target;
-use crate::run::{LineWriter, Run};
+use crate::run::{LineReader, LineWriter, Run};
 use crate::transform::Items;
 use crate::{Failure, FailureKind};
 
@@ -20,7 +20,7 @@ pub(crate) const DIFFERENCES: &str = "differences.jsonl";
 const NAMED_MAX: usize = 100;
 
 /// The number of changed items that are read again to find out which attributes differ.
-const READ_AGAIN_MAX: usize = 10_000;
+pub(super) const READ_AGAIN_MAX: usize = 10_000;
 
 /// The most keys of a
 /// [BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
@@ -69,34 +69,37 @@ impl Differences {
         Ok((self.counts, self.named))
     }
 
-    /// Names the attributes of the changed items that differ, of the first of them.
+    /// Names the attributes of the changed items that differ.
     pub(super) async fn add_changed(
         &mut self,
-        items: (&Run, &Items),
+        (run, items): (&Run, &Items),
         table: &Table,
-        changed: &HashMap<u128, String>,
+        changed: &HashSet<u128>,
     ) -> Result<(), Failure> {
         if changed.is_empty() {
             return Ok(());
         }
-        let (mut read, mut rest) = (Vec::new(), Vec::new());
-        each(items.0, items.1, |item| {
-            let key = Key::of(&item, &items.1.target).map(|key| key.hash());
-            let Some(name) = key.and_then(|key| changed.get(&key)) else { return Ok(()) };
-            if read.len() < READ_AGAIN_MAX {
-                read.push(item)
-            } else {
-                rest.push(name.clone())
-            }
-            Ok(())
-        })?;
-        for expected in read.chunks(KEYS_PER_READ) {
-            for (expected, found) in expected.iter().zip(read_again(table, &items.1.target, expected).await?) {
-                let name = Key::of(expected, &items.1.target).map(|key| key.to_string()).unwrap_or_default();
-                self.add("changed", name, differing(expected, &found.unwrap_or_default()))?;
+        let mut piece = Vec::new();
+        for (name, written) in &items.files {
+            let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
+            while let Some(item) = next_item(&mut lines, name)? {
+                if Key::of(&item, &items.target).is_some_and(|key| changed.contains(&key.hash())) {
+                    piece.push(item);
+                }
+                if piece.len() == KEYS_PER_READ {
+                    self.add_attributes(&std::mem::take(&mut piece), table, &items.target).await?;
+                }
             }
         }
-        rest.into_iter().try_for_each(|name| self.add("changed", name, BTreeSet::new()))
+        self.add_attributes(&piece, table, &items.target).await
+    }
+
+    async fn add_attributes(&mut self, items: &[Attributes], table: &Table, target: &Target) -> Result<(), Failure> {
+        for (expected, found) in items.iter().zip(read_again(table, target, items).await?) {
+            let name = Key::of(expected, target).map(|key| key.to_string()).unwrap_or_default();
+            self.add("changed", name, differing(expected, &found.unwrap_or_default()))?;
+        }
+        Ok(())
     }
 }
 

@@ -10,18 +10,15 @@ use super::markers::PairHalf;
 use super::number;
 use crate::item::{AS_OF, Attributes, Key, VERSION, item_hash};
 use crate::mapping::Target;
-use crate::run::{FileDigest, LineReader, LineWriter, Run};
-
+use crate::parts::Parts;
+use crate::run::{FileDigest, LineReader, LineWriter};
 use crate::{Failure, FailureKind};
 
 /// The folder of these files in the run's folder.
 pub(super) const FOLDER: &str = "check";
 
 /// The number of items that are compared in memory at once, about.
-const ITEMS_PER_PART: u64 = 50_000;
-
-/// The most parts. Each has an open file for each kind of record.
-const PARTS_MAX: u64 = 256;
+pub(super) const ITEMS_PER_PART: u64 = 50_000;
 
 /// An item, of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,9 +64,19 @@ fn unreadable(error: impl std::fmt::Display) -> Failure {
     FailureKind::RunChanged.because(format!("the files of the check: {error}"))
 }
 
+/// A record as a line.
+fn line<T: Serialize>(record: &T) -> Result<String, Failure> {
+    serde_json::to_string(record).map_err(unreadable)
+}
+
 /// Writes a record as a line.
 pub(super) fn write<T: Serialize>(lines: &mut LineWriter, record: &T) -> Result<(), Failure> {
-    lines.write(&serde_json::to_string(record).map_err(unreadable)?)
+    lines.write(&line(record)?)
+}
+
+/// Writes a record to the part of its hash.
+pub(super) fn write_part<T: Serialize>(parts: &mut Parts, hash: u128, record: &T) -> Result<(), Failure> {
+    parts.write(hash, &line(record)?)
 }
 
 /// Reads each record of a file.
@@ -83,45 +90,4 @@ pub(super) fn each<T: DeserializeOwned>(
         take(serde_json::from_str(line).map_err(unreadable)?)?;
     }
     Ok(())
-}
-
-/// The number of parts for so many items.
-pub(super) fn parts_for(items: u64) -> usize {
-    let parts = items.div_ceil(ITEMS_PER_PART).next_power_of_two().clamp(1, PARTS_MAX);
-    usize::try_from(parts).unwrap_or(1)
-}
-
-/// Files that each take the records of some hashes.
-pub(super) struct Parts {
-    names: Vec<String>,
-    files: Vec<LineWriter>,
-}
-
-impl Parts {
-    pub(super) fn create(run: &Run, kind: &str, parts: usize) -> Result<Self, Failure> {
-        let names: Vec<_> = (0..parts).map(|n| format!("{FOLDER}/{kind}-{n:03}.jsonl")).collect();
-        let files = names.iter().map(|name| LineWriter::create(run.path(name))).collect::<Result<_, _>>()?;
-        Ok(Self { names, files })
-    }
-
-    pub(super) fn write<T: Serialize>(&mut self, hash: u128, record: &T) -> Result<(), Failure> {
-        // The first byte of the hash chooses the part.
-        let part = (hash >> 120) as usize * self.files.len() / 256;
-        self.files.get_mut(part).map_or(Ok(()), |lines| write(lines, record))
-    }
-
-    /// The finished files.
-    pub(super) fn finish(self) -> Result<Vec<(String, FileDigest)>, Failure> {
-        self.names.into_iter().zip(self.files).map(|(name, lines)| Ok((name, lines.finish()?))).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_number_of_parts_grows_with_the_items_up_to_a_limit() {
-        assert_eq!([0, 50_000, 50_001, 1_000_000, u64::MAX / 2].map(parts_for), [1, 1, 2, 32, 256]);
-    }
 }

@@ -10,14 +10,14 @@ use store::Table;
 
 use super::differences::{Differences, KEYS_PER_READ, differing, read_again};
 use super::records::ItemRecord;
-use super::{Comparison, Counts};
-use crate::item::{Attributes, Key, read_line};
+use super::{Comparison, Counts, next_item};
+use crate::Failure;
+use crate::item::{Attributes, Key};
 use crate::mapping::Target;
 use crate::pace::Pace;
 use crate::run::{LineReader, Run};
 use crate::terminal::{Progress, progress_bar};
 use crate::transform::Items;
-use crate::{Failure, FailureKind};
 
 /// A part of all items, in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,8 +63,7 @@ pub(super) async fn check(
     let (mut counts, mut piece) = (Counts::default(), Vec::new());
     for (name, written) in &items.files {
         let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
-        while let Some(line) = lines.next_line()? {
-            let item = read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
+        while let Some(item) = next_item(&mut lines, name)? {
             if Key::of(&item, &items.target).is_some_and(|key| sample.has(key.hash())) {
                 piece.push(item);
             }

@@ -320,31 +320,31 @@ pub(crate) async fn sides(
 
 /// Refuses to finish while items differ: afterwards, PostgreSQL's rows are no measure any more.
 async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments) -> Result<Value, Failure> {
-    let (compared, named) = compare(run, sides, arguments.parallel.into()).await?;
-    match &*named {
-        [] => Ok(compared),
-        _ if arguments.accept_differences => Ok(compared),
-        [first, ..] => Err(FailureKind::Cutover.because(format!(
+    let (compared, first) = compare(run, sides, arguments.parallel.into()).await?;
+    match first {
+        Some(first) if !arguments.accept_differences => Err(FailureKind::Cutover.because(format!(
             "{} items differ from PostgreSQL's rows, the first is {} {}; all are in {DIFFERENCES}. \
              `repair --differences` repairs them, and --accept-differences finishes nevertheless",
-            named.len(),
-            first.partition,
-            first.sort
+            compared["differences"], first.partition, first.sort
         ))),
+        _ => Ok(compared),
     }
 }
 
-/// Compares all users, and writes each difference to a file.
-async fn compare(run: &Run, sides: &Sides, parallel: usize) -> Result<(Value, Vec<Difference>), Failure> {
-    let (users, late, differences) = sides.compare_all(parallel).await?;
+/// Compares all users, and writes each difference to a file. Also returns the first one.
+async fn compare(run: &Run, sides: &Sides, parallel: usize) -> Result<(Value, Option<Difference>), Failure> {
     let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
-    for difference in &differences {
-        lines.write_json(difference)?;
-    }
-    lines.finish()?;
-    let shown: Vec<_> = differences.iter().take(SHOWN_MAX).collect();
-    let json = json!({ "users": users, "late": late, "differences": differences.len(), "first": shown });
-    Ok((json, differences))
+    let mut shown = Vec::new();
+    let take = |difference: Difference| {
+        lines.write_json(&difference)?;
+        if shown.len() < SHOWN_MAX {
+            shown.push(difference);
+        }
+        Ok(())
+    };
+    let (users, late) = sides.compare_all(parallel, take).await?;
+    let json = json!({ "users": users, "late": late, "differences": lines.finish()?.lines, "first": shown });
+    Ok((json, shown.into_iter().next()))
 }
 
 fn report(phase: &str, json: &Value, text: String) -> Report {

@@ -27,6 +27,7 @@ use crate::mapping::{Extension, Target, World};
 use crate::{Failure, FailureKind};
 
 pub(crate) use finished::finished_runs;
+pub(super) use outbox::OutboxPlace;
 
 /// The prefix of the partition keys of all items that the cutover stores.
 pub const PREFIX: &str = "MIGRATION#";

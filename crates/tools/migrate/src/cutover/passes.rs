@@ -111,7 +111,7 @@ impl Sides {
     /// Counts the users by their state.
     pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side + Copy) -> Result<CutoverStatus, Failure> {
         let goal = storable(goal);
-        let ((_, postgres), (_, joined), (_, dynamo)) =
+        let ((_, postgres), (_, joined), dynamo) =
             tokio::try_join!(self.postgres.pending(), self.postgres.pending_joined(), self.dynamo.pending())?;
         let mut state = CutoverStatus { pending: postgres + joined + dynamo, ..CutoverStatus::default() };
         let mut last = String::new();
@@ -131,14 +131,18 @@ impl Sides {
         }
     }
 
-    /// Compares all users' items with PostgreSQL's rows. Returns the number of compared users, the
-    /// number of users skipped because of concurrent writes, and the differences.
+    /// Compares all users' items with PostgreSQL's rows, and calls `take` for each difference. Returns
+    /// the number of compared users, and the number of users skipped because of concurrent writes.
     ///
     /// # Errors
-    /// If a side does not answer.
-    pub async fn compare_all(&self, parallel: usize) -> Result<(u64, u64, Vec<Difference>), Failure> {
+    /// If a side does not answer, or `take` fails.
+    pub async fn compare_all(
+        &self,
+        parallel: usize,
+        mut take: impl FnMut(Difference) -> Result<(), Failure>,
+    ) -> Result<(u64, u64), Failure> {
         let bar = progress_bar(self.postgres.users().await?, "compared");
-        let (mut compared, mut late, mut differences) = (0, 0, Vec::new());
+        let (mut compared, mut late) = (0, 0);
         let mut last = String::new();
         loop {
             let users = self.postgres.users_after(&last).await?;
@@ -151,13 +155,13 @@ impl Sides {
                 match found {
                     Some(found) => {
                         compared += 1;
-                        differences.extend(found);
+                        found.into_iter().try_for_each(&mut take)?;
                     }
                     None => late += 1,
                 }
             }
         }
         bar.finish_and_clear();
-        Ok((compared, late, differences))
+        Ok((compared, late))
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 
-use super::dynamo::{Dynamo, DynamoWrite, Fence};
+use super::dynamo::{DynamoWrite, Fence, OutboxPlace};
 use super::item_writes::{self, ItemWrites};
 use super::outbox_entry::OutboxEntry;
 use super::ownership::Side;
@@ -238,21 +238,19 @@ impl Sides {
     /// Replicates all changes to a side that are pending now. Changes that are made meanwhile are left
     /// to their writers, so this ends however many are made.
     pub(crate) async fn replicate_all_to(&self, to: Side, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
-        let pending = match to {
-            Side::Postgres => Pending::of_dynamo(&self.dynamo).await?,
-            Side::Dynamo => {
-                let (until, count) = self.postgres.pending().await?;
-                Pending { users: None, until, count }
-            }
+        let (until, count) = match to {
+            Side::Postgres => (0, self.dynamo.pending().await?),
+            Side::Dynamo => self.postgres.pending().await?,
         };
-        let bar = progress_bar(pending.count, "changes");
+        let bar = progress_bar(count, "changes");
         let mut replicated = 0;
         for _ in 0..ROUNDS_MAX {
-            let (mut round, mut failure, mut last) = (0, None, String::new());
-            loop {
-                let users = pending.after(self, &last).await?;
-                let Some(user) = users.last() else { break };
-                last.clone_from(user);
+            let (mut round, mut failure) = (0, None);
+            let mut pending = match to {
+                Side::Postgres => PendingUsers::OfDynamo(OutboxPlace::default()),
+                Side::Dynamo => PendingUsers::OfPostgres { last: String::new(), until },
+            };
+            while let Some(users) = pending.next(self).await? {
                 let delivered = stream::iter(users).map(|user| async move {
                     let delivered = self.replicate_pending(to, &user).await;
                     stuck.set_aside(&user, delivered)
@@ -291,31 +289,27 @@ impl Sides {
     }
 }
 
-/// The users with changes that are pending at one moment.
+/// The users with pending changes, page by page.
 #[derive(Debug)]
-struct Pending {
-    /// `None` if PostgreSQL lists them.
-    users: Option<BTreeSet<String>>,
-    /// The last change in PostgreSQL's outbox.
-    until: i64,
-    /// The number of changes.
-    count: u64,
+enum PendingUsers {
+    OfDynamo(OutboxPlace),
+    /// The last user, and the last change in PostgreSQL's outbox.
+    OfPostgres {
+        last: String,
+        until: i64,
+    },
 }
 
-impl Pending {
-    async fn of_dynamo(dynamo: &Dynamo) -> Result<Self, Failure> {
-        let (users, count) = dynamo.pending().await?;
-        Ok(Self { users: Some(users), until: 0, count })
-    }
-
-    /// The next users by id.
-    async fn after(&self, sides: &Sides, last: &str) -> Result<Vec<String>, Failure> {
-        match &self.users {
-            Some(users) => {
-                let after = users.iter().filter(|user| user.as_str() > last);
-                Ok(after.take(USERS_PER_PAGE).cloned().collect())
+impl PendingUsers {
+    async fn next(&mut self, sides: &Sides) -> Result<Option<Vec<String>>, Failure> {
+        match self {
+            Self::OfDynamo(place) => sides.dynamo.next_pending_users(place).await,
+            Self::OfPostgres { last, until } => {
+                let users = sides.postgres.pending_users(last, *until, USERS_PER_PAGE).await?;
+                let Some(user) = users.last() else { return Ok(None) };
+                last.clone_from(user);
+                Ok(Some(users))
             }
-            None => sides.postgres.pending_users(last, self.until, USERS_PER_PAGE).await,
         }
     }
 }

@@ -24,6 +24,10 @@ const STEPS_MAX: u32 = 1_000;
 /// How often the repair of a user begins again because of concurrent writes.
 const REPAIRS_MAX: u32 = 20;
 
+/// The most rows that DynamoDB deletes together with a row. More are deleted in PostgreSQL, and are
+/// replicated page by page.
+const DEPENDENTS_MAX: usize = 1_000;
+
 /// Both databases, and the mapping of rows to items.
 #[derive(Debug, Clone)]
 pub struct Sides {
@@ -299,7 +303,7 @@ impl Sides {
         // PostgreSQL will delete further rows with this one; their items go in the same transaction.
         let mut gone = Vec::new();
         if let (Some(before), true) = (&entry.before, is_gone) {
-            let dependents = self.postgres.dependents(user, before).await?;
+            let dependents = self.postgres.dependents(user, before, DEPENDENTS_MAX).await?;
             if !dependents.is_plain {
                 return Ok(None);
             }

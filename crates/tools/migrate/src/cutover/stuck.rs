@@ -11,6 +11,10 @@ use crate::{Failure, FailureKind};
 /// The number of users that an error names.
 const NAMED_MAX: usize = 5;
 
+/// The most users that are set aside: if more are stuck, the cause is not in their rows, and the list
+/// must not fill the memory.
+const STUCK_MAX: usize = 10_000;
+
 /// The users that a pass could not finish, and why.
 #[derive(Debug, Default)]
 pub(crate) struct StuckUsers(Mutex<BTreeMap<String, String>>);
@@ -25,7 +29,7 @@ impl StuckUsers {
         match done {
             Err(failure) if failure.kind == FailureKind::UserStuck => {
                 self.lock().insert(user.to_owned(), failure.detail);
-                Ok(T::default())
+                if self.lock().len() > STUCK_MAX { self.check().map(|()| T::default()) } else { Ok(T::default()) }
             }
             Ok(done) => {
                 self.lock().remove(user);

@@ -17,6 +17,9 @@ const TRIES: u32 = 100;
 /// The longest wait between attempts.
 const WAIT_MAX: Duration = Duration::from_millis(200);
 
+/// The most rows that are read to find the owners who move to PostgreSQL for a delete.
+const DEPENDENTS_OF_OWNERS_MAX: usize = 100_000;
+
 /// Why a row was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -160,7 +163,7 @@ impl Writer {
             return Ok(());
         }
         if let Some(row) = postgres.row_by_id(row).await? {
-            for owner in postgres.dependents(user, &row).await?.owners {
+            for owner in postgres.dependents(user, &row, DEPENDENTS_OF_OWNERS_MAX).await?.owners {
                 self.sides.move_user(&owner, Side::Postgres).await?;
             }
         }

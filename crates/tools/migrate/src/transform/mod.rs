@@ -16,13 +16,13 @@ use serde_json::json;
 use crate::arguments::{MappingArguments, RecordedParameters};
 use crate::command::Product;
 use crate::cutover::run_state::check_not_dual;
-use crate::export::{MANIFEST, Manifest};
+use crate::export::{self, MANIFEST, Manifest};
 use crate::mapping::{Target, World};
 use crate::run::{FileDigest, Run, RunFolderArgument};
 use crate::source::json_columns;
 use crate::terminal::progress_bar;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
-use claims::Claims;
+use claims::LostClaimFiles;
 use output::Output;
 use spread::Spread;
 
@@ -34,6 +34,9 @@ pub const REJECTS: &str = "rejects.jsonl";
 
 /// The folder of intermediate files, which goes when the items are complete.
 const SCRATCH: &str = "transform";
+
+/// A row of more bytes counts as several rows, so that files of large rows have fewer of them.
+const ROW_BYTES: u64 = 2 * 1024;
 
 /// The run, and the options of the transformation.
 #[derive(Debug, Args)]
@@ -133,18 +136,26 @@ pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World, dry_run: 
     let has_shared = world.mapping.tables.iter().any(|table| partition::has_shared(table));
     let bar = progress_bar(rows * if has_shared { 3 } else { 2 }, "rows, in passes");
     run.fresh_folder(SCRATCH)?;
-    let spread = Spread::of(run, manifest, world, &bar)?;
+    let weight = rows.max(export_bytes(run, manifest) / ROW_BYTES);
+    let spread = Spread::of(run, manifest, world, weight, &bar)?;
     // Which rows lose a key that rows of several owners want.
-    let mut lost = Claims::default();
+    let mut lost = LostClaimFiles::default();
     if has_shared {
-        lost = claims::lost_rows(&spread, world, &bar)?;
+        lost = claims::lost_claims(run, &spread, world, weight, &bar)?;
     }
-    let mut output = Output::create(run, world, rows, dry_run)?;
-    spread.each(&bar, |rows| partition::items(rows, world, &lost), |made| output.take(made))?;
+    let mut output = Output::create(run, world, weight, dry_run)?;
+    let items = |file, rows| partition::items(rows, world, &lost.of(run, file)?);
+    spread.each(&bar, items, |made| output.take(made))?;
     let items = output.finish(manifest)?;
     bar.finish_and_clear();
     run.remove_folder(SCRATCH)?;
     Ok(items)
+}
+
+/// The size of the exported rows.
+fn export_bytes(run: &Run, manifest: &Manifest) -> u64 {
+    let files = manifest.tables.keys().map(|table| std::fs::metadata(run.path(&export::file(table))));
+    files.map(|file| file.map_or(0, |file| file.len())).sum()
 }
 
 fn report(items: &Items, dry_run: bool) -> Report {

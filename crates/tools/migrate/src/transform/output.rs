@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::claims::Claim;
 use super::partition::{Made, RejectedRow, WantedItem};
 use super::{ITEMS, Items, REJECTS, SCRATCH};
 use crate::export::Manifest;
 use crate::mapping::World;
-use crate::run::{FileDigest, LineReader, LineWriter, Run, hex};
+use crate::parts::{Part, Parts, parts_for};
+use crate::run::{LineWriter, Run};
 use crate::{Failure, FailureKind};
 
 /// The rows for each file of items, which is sorted in memory.
-const ROWS_PER_FILE: u64 = 50_000;
+pub(super) const ROWS_PER_FILE: u64 = 50_000;
+
+/// The fewest files, each of which a worker of the load takes.
+const FILES_MIN: usize = 16;
 
 /// A line of the file of rejected rows.
 #[derive(Debug, Serialize)]
@@ -33,55 +36,35 @@ pub(super) struct Output<'o> {
     run: &'o Run,
     world: &'o World,
     dry_run: bool,
-    /// The bits of a key's hash that choose its file.
-    bits: u32,
     /// Unsorted items, each after the hash of its key.
-    parts: Vec<LineWriter>,
+    parts: Parts,
     /// Unsorted items that rows of several owners want.
-    wanted: Vec<LineWriter>,
+    wanted: Option<Parts>,
     rejects: LineWriter,
     types: BTreeMap<String, u64>,
     reasons: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
-fn part(n: usize) -> String {
-    format!("{SCRATCH}/items-{n:02x}")
-}
-
-fn wanted(n: usize) -> String {
-    format!("{SCRATCH}/wanted-{n:02x}")
-}
-
 impl<'o> Output<'o> {
-    pub(super) fn create(run: &'o Run, world: &'o World, rows: u64, dry_run: bool) -> Result<Self, Failure> {
+    pub(super) fn create(run: &'o Run, world: &'o World, weight: u64, dry_run: bool) -> Result<Self, Failure> {
         if !dry_run {
             // From here on the run has no items until all are made again.
             run.remove(ITEMS)?;
             run.remove_report("transform")?;
             run.fresh_folder("items")?;
         }
-        let bits = (rows / ROWS_PER_FILE).max(16).next_power_of_two().min(256).ilog2();
-        let files = |name: fn(usize) -> String| {
-            let files = (0..1_usize << bits).map(|n| LineWriter::create(run.path(&name(n))));
-            files.collect::<Result<Vec<_>, _>>()
-        };
+        let parts = parts_for(weight, ROWS_PER_FILE).max(FILES_MIN);
         let rejects = run.path(if dry_run { "transform/rejects" } else { REJECTS });
         Ok(Self {
             run,
             world,
             dry_run,
-            bits,
-            parts: files(part)?,
-            wanted: files(wanted)?,
+            parts: Parts::create(run, &format!("{SCRATCH}/items"), parts)?,
+            wanted: Some(Parts::create(run, &format!("{SCRATCH}/wanted"), parts)?),
             rejects: LineWriter::create(rejects)?,
             types: BTreeMap::new(),
             reasons: BTreeMap::new(),
         })
-    }
-
-    /// The first bits of the hash choose the file, so that the files in order are sorted, too.
-    fn file_of(&self, key: u128) -> usize {
-        usize::try_from(key >> (128 - self.bits)).unwrap_or_default()
     }
 
     pub(super) fn take(&mut self, made: Made) -> Result<(), Failure> {
@@ -92,16 +75,15 @@ impl<'o> Output<'o> {
 
     fn item(&mut self, key: u128, kind: &str, line: &str) -> Result<(), Failure> {
         *self.types.entry(kind.to_owned()).or_default() += 1;
-        let file = self.file_of(key);
-        self.parts[file].write(&format!("{key:032x}{line}"))
+        self.parts.write(key, &format!("{key:032x}{line}"))
     }
 
     fn want(&mut self, wanted: &WantedItem) -> Result<(), Failure> {
-        let WantedItem { claim: Claim { key, rank, row }, item, lost } = wanted;
+        let WantedItem { claim, item, lost } = wanted;
         let lost = lost.as_ref().map(|row| self.reject_line(row)).transpose()?.unwrap_or_default();
-        let (file, rank) = (self.file_of(*key), hex(rank));
         // No part has a tab: JSON escapes it.
-        self.wanted[file].write(&format!("{key:032x} {rank} {row:032x}\t{}\t{}\t{lost}", item.kind, item.line()))
+        let line = format!("{}\t{}\t{}\t{lost}", claim.sortable(), item.kind, item.line());
+        self.wanted.as_mut().map_or(Ok(()), |wanted| wanted.write(claim.key, &line))
     }
 
     fn reject(&mut self, row: &RejectedRow) -> Result<(), Failure> {
@@ -123,8 +105,8 @@ impl<'o> Output<'o> {
     }
 
     /// Gives each wanted key to the best claim.
-    fn settle(&mut self, file: usize, written: &FileDigest) -> Result<(), Failure> {
-        let lines = sorted(self.run, &wanted(file), written)?;
+    fn settle(&mut self, wanted: Part) -> Result<(), Failure> {
+        let lines = wanted.into_sorted(self.run)?;
         for (n, line) in lines.iter().enumerate() {
             let key = |line: &str| line.get(..32).map(str::to_owned);
             let mut parts = line.splitn(4, '\t').skip(1);
@@ -149,9 +131,8 @@ impl<'o> Output<'o> {
     }
 
     pub(super) fn finish(mut self, manifest: &Manifest) -> Result<Items, Failure> {
-        for (file, lines) in std::mem::take(&mut self.wanted).into_iter().enumerate() {
-            let written = lines.finish()?;
-            self.settle(file, &written)?;
+        for wanted in self.wanted.take().map_or(Ok(Vec::new()), Parts::finish)? {
+            self.settle(wanted)?;
         }
         let Self { run, world, dry_run, parts, rejects, types, reasons, .. } = self;
         let is_unexpected = |(table, reasons): (&String, &BTreeMap<String, u64>)| {
@@ -168,10 +149,10 @@ impl<'o> Output<'o> {
             needs_review: reasons.iter().any(is_unexpected),
             reasons,
         };
-        for (n, lines) in parts.into_iter().enumerate() {
+        for (n, part) in parts.finish()?.into_iter().enumerate() {
             // Sorted by the hash of the keys, so that a load in this order spreads the writes over
             // all partitions.
-            let lines = sorted(run, &part(n), &lines.finish()?)?;
+            let lines = part.into_sorted(run)?;
             let mut last = "";
             for line in &lines {
                 let key = line.get(..32).unwrap_or_default();
@@ -196,18 +177,6 @@ impl<'o> Output<'o> {
         }
         Ok(items)
     }
-}
-
-/// The lines of a file, sorted.
-fn sorted(run: &Run, name: &str, written: &FileDigest) -> Result<Vec<String>, Failure> {
-    let mut unsorted = LineReader::open(run.path(name), written)?;
-    let mut all = Vec::new();
-    while let Some(line) = unsorted.next_line()? {
-        all.push(line.to_owned());
-    }
-    all.sort_unstable();
-    run.remove(name)?;
-    Ok(all)
 }
 
 impl std::fmt::Debug for Output<'_> {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::claims::{Claim, Claims};
+use super::claims::{Claim, LostClaims};
 use super::spread::ExportedRow;
 use crate::Failure;
 use crate::item::Item;
@@ -165,7 +165,7 @@ fn first_lost(row: &KeptRow, holders: &HashMap<u128, (Vec<u8>, u128)>) -> Option
 }
 
 /// What becomes of the rows, of which some lose a key to a row of another owner.
-pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &Claims) -> Result<Made, Failure> {
+pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &LostClaims) -> Result<Made, Failure> {
     let (rows, rejected) = kept_rows(rows, world, |_| true);
     let mut made = Made { rejected, ..Made::default() };
     let mut standing = Vec::with_capacity(rows.len());

@@ -49,9 +49,14 @@ fn unreadable(table: &Table, error: impl std::fmt::Display) -> Failure {
 }
 
 impl<'s> Spread<'s> {
-    pub(super) fn of(run: &'s Run, manifest: &Manifest, world: &'s World, bar: &Progress) -> Result<Self, Failure> {
-        let rows: u64 = manifest.tables.values().map(|written| written.lines).sum();
-        let count = (rows / ROWS_PER_FILE).clamp(1, FILES_MAX);
+    pub(super) fn of(
+        run: &'s Run,
+        manifest: &Manifest,
+        world: &'s World,
+        weight: u64,
+        bar: &Progress,
+    ) -> Result<Self, Failure> {
+        let count = (weight / ROWS_PER_FILE).clamp(1, FILES_MAX);
         let files = (0..usize::try_from(count).unwrap_or(1)).map(|file| LineWriter::create(run.path(&name(file))));
         let mut files = files.collect::<Result<Vec<_>, _>>()?;
         let tables = &world.mapping.tables;
@@ -71,8 +76,13 @@ impl<'s> Spread<'s> {
         Ok(Self { run, tables, files })
     }
 
+    /// The number of files.
+    pub(super) fn files(&self) -> usize {
+        self.files.len()
+    }
+
     /// The rows of a file, in an order that does not depend on the export's.
-    fn rows(&self, file: usize) -> Result<Vec<ExportedRow>, Failure> {
+    fn read(&self, file: usize) -> Result<Vec<ExportedRow>, Failure> {
         let mut lines = LineReader::open(self.run.path(&name(file)), &self.files[file])?;
         let mut rows = Vec::new();
         while let Some(line) = lines.next_line()? {
@@ -91,13 +101,13 @@ impl<'s> Spread<'s> {
     pub(super) fn each<T: Send>(
         &self,
         bar: &Progress,
-        make: impl Fn(Vec<ExportedRow>) -> Result<T, Failure> + Sync,
+        make: impl Fn(usize, Vec<ExportedRow>) -> Result<T, Failure> + Sync,
         mut take: impl FnMut(T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let files: Vec<_> = (0..self.files.len()).collect();
         for files in files.chunks(threads) {
-            let work = |file: usize| make(self.rows(file)?);
+            let work = |file: usize| make(file, self.read(file)?);
             let work = &work;
             let made = std::thread::scope(|scope| {
                 let handles: Vec<_> = files.iter().map(|file| scope.spawn(move || work(*file))).collect();

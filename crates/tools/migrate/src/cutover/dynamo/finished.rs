@@ -4,6 +4,7 @@
 use futures::{Stream, StreamExt, stream};
 use store::{Table, n, unless_condition_failed};
 
+use super::outbox::OutboxPlace;
 use super::{Attributes, Dynamo, SHARDS, failed, query, text};
 use crate::Failure;
 use crate::cutover::ownership::{Ownership, Side};
@@ -96,9 +97,9 @@ impl Dynamo {
 
     /// Removes all changes that wait for PostgreSQL.
     pub(in crate::cutover) async fn remove_outbox(&self) -> Result<(), Failure> {
-        for shard in 0..SHARDS {
-            for item in self.query(&self.outbox_partition(shard)).await? {
-                let key = self.key(text(&item, &self.target.partition).to_owned(), self.sort_of(&item).to_owned());
+        let mut place = OutboxPlace::default();
+        while let Some(keys) = self.next_outbox_keys(&mut place).await? {
+            for key in keys {
                 self.table.delete_item(key).send().await.map_err(failed)?;
             }
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::Select;
 use store::s;
 
 use super::{Attributes, Dynamo, SHARDS, VERSION_MAX, failed, text};
@@ -57,16 +59,60 @@ impl Dynamo {
         Ok(())
     }
 
-    /// The users with changes that are not replicated to PostgreSQL, and the number of these
-    /// changes.
-    pub(in crate::cutover) async fn pending(&self) -> Result<(BTreeSet<String>, u64), Failure> {
-        let (mut users, mut count) = (BTreeSet::new(), 0);
+    /// The number of changes that are not replicated to PostgreSQL.
+    pub(in crate::cutover) async fn pending(&self) -> Result<u64, Failure> {
+        let mut count = 0;
         for shard in 0..SHARDS {
-            for item in self.query(&self.outbox_partition(shard)).await? {
-                count += 1;
-                users.extend(self.sort_of(&item).rsplit_once('#').map(|(user, _)| user.to_owned()));
+            let mut pages = self.outbox_query(shard).select(Select::Count).into_paginator().send();
+            while let Some(page) = pages.next().await {
+                count += u64::try_from(page.map_err(failed)?.count).unwrap_or_default();
             }
         }
-        Ok((users, count))
+        Ok(count)
     }
+
+    fn outbox_query(&self, shard: u8) -> QueryFluentBuilder {
+        let request = self.table.query().consistent_read(true).key_condition_expression("#partition = :partition");
+        let request = request.expression_attribute_names("#partition", &self.target.partition);
+        request.expression_attribute_values(":partition", s(self.outbox_partition(shard)))
+    }
+
+    /// The keys of the next changes that are not replicated to PostgreSQL; `None` after the last one.
+    /// Only keys, and not all at once: a backlog may be larger than memory.
+    pub(super) async fn next_outbox_keys(&self, place: &mut OutboxPlace) -> Result<Option<Vec<Attributes>>, Failure> {
+        if place.shard == SHARDS {
+            return Ok(None);
+        }
+        let mut request =
+            self.outbox_query(place.shard).limit(KEYS_PER_PAGE).projection_expression("#partition, #sort");
+        if let Some(sort) = &self.target.sort {
+            request = request.expression_attribute_names("#sort", sort);
+        }
+        let page = request.set_exclusive_start_key(place.after.take()).send().await.map_err(failed)?;
+        place.after = page.last_evaluated_key;
+        if place.after.is_none() {
+            place.shard += 1;
+        }
+        Ok(Some(page.items.unwrap_or_default()))
+    }
+
+    /// The users of the next changes that are not replicated to PostgreSQL; `None` after the last one.
+    pub(in crate::cutover) async fn next_pending_users(
+        &self,
+        place: &mut OutboxPlace,
+    ) -> Result<Option<Vec<String>>, Failure> {
+        let Some(keys) = self.next_outbox_keys(place).await? else { return Ok(None) };
+        let users = keys.iter().filter_map(|key| Some(self.sort_of(key).rsplit_once('#')?.0.to_owned()));
+        Ok(Some(Vec::from_iter(users.collect::<BTreeSet<_>>())))
+    }
+}
+
+/// The number of changes whose keys are read at once.
+const KEYS_PER_PAGE: i32 = 1_000;
+
+/// A place in the outbox.
+#[derive(Debug, Default)]
+pub(in crate::cutover) struct OutboxPlace {
+    shard: u8,
+    after: Option<Attributes>,
 }

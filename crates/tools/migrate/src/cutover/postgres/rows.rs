@@ -13,9 +13,6 @@ use crate::mapping::related::{Similar, plain};
 use crate::row::{Cell, Row};
 use crate::source::{OnDelete, source_failure};
 
-/// The most rows that DynamoDB deletes together with another one.
-const DEPENDENTS_MAX: usize = 200;
-
 /// What PostgreSQL does when a row is deleted to which other rows refer.
 #[derive(Debug)]
 pub(in crate::cutover) struct Dependents {
@@ -124,9 +121,15 @@ impl Postgres {
         Ok(all)
     }
 
-    /// The rows that PostgreSQL deletes or changes together with a row that is deleted.
-    pub(in crate::cutover) async fn dependents(&self, user: &str, row: &Row) -> Result<Dependents, Failure> {
-        let (mut all, mut waiting) = (Dependents::default(), vec![row.clone()]);
+    /// The rows that PostgreSQL deletes or changes together with a row that is deleted. More than
+    /// `most` are not read.
+    pub(in crate::cutover) async fn dependents(
+        &self,
+        user: &str,
+        row: &Row,
+        most: usize,
+    ) -> Result<Dependents, Failure> {
+        let (mut all, mut waiting, mut known) = (Dependents::default(), vec![row.clone()], BTreeSet::new());
         while let Some(row) = waiting.pop() {
             let of_table = self.schema.dependencies.iter().filter(|found| found.refers_to == row.table.name);
             for dependency in of_table.cloned().collect::<Vec<_>>() {
@@ -137,17 +140,20 @@ impl Postgres {
                     filter.push(self.physical_equals(&table, own, values.len()));
                 }
                 let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                let filter = format!("{} LIMIT {}", filter.join(" AND "), most + 1);
                 let is_deleted = dependency.on_delete == OnDelete::Cascade;
-                for found in self.rows_where(&table, &filter.join(" AND "), &parameters).await? {
+                for found in self.rows_where(&table, &filter, &parameters).await? {
                     let of_another = found.owner.as_deref() != Some(user);
                     all.is_plain &= is_deleted && !of_another;
                     all.owners.extend(found.owner.clone().filter(|_| of_another));
-                    if is_deleted && !all.rows.contains(&found) {
+                    if is_deleted && known.insert((table.index, found.key())) {
                         all.rows.push(found.clone());
                         waiting.push(found);
                     }
                 }
-                all.is_plain &= all.rows.len() <= DEPENDENTS_MAX;
+                if all.rows.len() > most {
+                    return Ok(Dependents { is_plain: false, ..all });
+                }
             }
         }
         Ok(all)
