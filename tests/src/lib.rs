@@ -15,7 +15,6 @@ pub mod oidc;
 pub mod okusuri;
 pub mod okusuri_source;
 pub mod okusuri_traffic;
-mod postgres;
 pub mod push;
 pub mod samples;
 pub mod shop;
@@ -29,7 +28,7 @@ pub use cases::sample_event;
 pub use database::Database;
 pub use game_table::GameTable;
 pub use migration::{Migration, okusuri_logs, okusuri_row};
-pub use postgres::Postgres;
+pub use postgres_server::Postgres;
 pub use sockets::FakeSockets;
 pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, binary};
 

@@ -27,6 +27,7 @@ mod stock_refusal;
 mod wire;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -65,6 +66,7 @@ enum BenchSection {
     StockRefusal,
     Journal,
     Migrate,
+    MigrateMemory,
     Okusuri,
     GameCost,
     Size,
@@ -112,6 +114,10 @@ struct Effort {
     game_rounds: u16,
     /// Users whose logs are migrated.
     migrated_users: u32,
+    /// Changes that are replicated.
+    replicated_changes: u32,
+    /// Rows whose migration's memory is measured.
+    memory_rows: u32,
 }
 
 const FULL: Effort = Effort {
@@ -127,6 +133,8 @@ const FULL: Effort = Effort {
     crowd_draws: 20,
     game_rounds: 10,
     migrated_users: 100,
+    replicated_changes: 9_000,
+    memory_rows: 1_000_000,
 };
 
 const QUICK: Effort = Effort {
@@ -142,11 +150,16 @@ const QUICK: Effort = Effort {
     crowd_draws: 4,
     game_rounds: 1,
     migrated_users: 2,
+    replicated_changes: 300,
+    memory_rows: 1_000,
 };
 
 // As many workers as `tidemark-local` has.
 #[tokio::main(worker_threads = 1)]
-async fn main() -> Result<()> {
+async fn main() -> Result<ExitCode> {
+    if std::env::args().nth(1).as_deref() == Some(migrate::memory::PROGRAM) {
+        return Ok(migrate::memory::program().await);
+    }
     let Arguments { functions, node, out, only, quick } = Arguments::parse();
     let effort = if quick { QUICK } else { FULL };
     std::fs::create_dir_all(&out)?;
@@ -164,6 +177,7 @@ async fn main() -> Result<()> {
             BenchSection::StockRefusal => stock_refusal::rows().await?,
             BenchSection::Journal => journal::rows().await?,
             BenchSection::Migrate => migrate::rows(&folders, effort).await?,
+            BenchSection::MigrateMemory => migrate::memory::rows(&folders, effort).await?,
             BenchSection::Okusuri => okusuri::rows().await?,
             BenchSection::GameCost => game_cost::rows(effort).await?,
             BenchSection::Size => size::rows(&folders)?,
@@ -179,7 +193,13 @@ async fn main() -> Result<()> {
     std::fs::write(out.join("bench.json"), serde_json::to_string_pretty(&rows)? + "\n")?;
     std::fs::write(out.join("bench.svg"), chart::svg(&rows))?;
     println!("also in {0}/bench.json and {0}/bench.svg", out.display());
-    Ok(())
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says loudly that a section was not measured, which has no rows then.
+fn postgres_is_missing(section: &str) -> Vec<Row> {
+    eprintln!("\n*** NOT MEASURED: {section}. PostgreSQL is missing: apt-get install postgresql ***\n");
+    Vec::new()
 }
 
 /// The root of the checkout.

@@ -1,4 +1,8 @@
-//! How fast `okusuri-migrate` loads, beside what the engine takes at best.
+//! How fast `okusuri-migrate` loads, beside what the engine takes at best, and how fast it replicates.
+
+pub(crate) mod memory;
+mod replication;
+mod source;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -12,6 +16,7 @@ use engine::{Engine, Options};
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use okusuri_migrate::PRODUCT;
+use postgres_server::Postgres;
 use serde_json::json;
 use tidemark_migrate::export::{self, MANIFEST, Manifest};
 use tidemark_migrate::mapping::Mapping;
@@ -19,12 +24,21 @@ use tidemark_migrate::run::{LineWriter, Run, RunFolderArgument};
 use tidemark_migrate::{Command, PhaseOutcome};
 
 use crate::report::{Better, Row};
-use crate::{Effort, Folders, stack};
+use crate::{Effort, Folders, postgres_is_missing, stack};
 
 const SECTION: &str = "Migration: medication logs into an empty table";
 
 /// Logs of a user: a year.
 const LOGS_OF_A_USER: u32 = 365;
+
+/// The users of a backlog that belongs to many.
+const USERS_OF_BACKLOG: u32 = 300;
+
+/// The aim: changes a second.
+const REPLICATED_MIN: f64 = 1_000.0;
+
+/// The aim of the load, as a part of the rate of plain batches.
+const LOAD_MIN: f64 = 0.8;
 
 /// Requests at a time, on both sides.
 const PARALLEL: usize = 8;
@@ -36,6 +50,7 @@ const BATCH: usize = 25;
 /// Items a second of the load, and of plain `BatchWriteItem`s of the same items; and of the check.
 pub(crate) async fn rows(folders: &Folders, effort: Effort) -> Result<Vec<Row>> {
     let (mut transforms, mut loads, mut plain, mut checks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut of_one, mut of_many) = (Vec::new(), Vec::new());
     for _ in 0..effort.rounds.min(3) {
         let work = folders.work.join("migration");
         let Rates { transform, load, check, items } = migrate(&work, effort.migrated_users).await?;
@@ -44,17 +59,29 @@ pub(crate) async fn rows(folders: &Folders, effort: Effort) -> Result<Vec<Row>> 
         checks.push(check);
         plain.push(batches(&items).await?);
         std::fs::remove_dir_all(&work)?;
+        if Postgres::is_installed() {
+            for (users, rates) in [(1, &mut of_one), (USERS_OF_BACKLOG, &mut of_many)] {
+                rates.push(replication::rate(&work, users, effort.replicated_changes).await?);
+                std::fs::remove_dir_all(&work)?;
+            }
+        }
     }
-    Ok(vec![
+    let mut rows = vec![
         Row::median(SECTION, "Transform: each row by the mapping", "rows/s", &transforms),
-        Row::median(SECTION, "Load: each item on its condition", "items/s", &loads).beside_runs(
-            Better::Higher,
-            "BatchWriteItem, unconditional",
-            &loads,
-            &plain,
-        ),
+        Row::median(SECTION, "Load: each item on its condition", "items/s", &loads)
+            .beside_runs(Better::Higher, "BatchWriteItem, unconditional", &loads, &plain)
+            .at_least_times(LOAD_MIN),
         Row::median(SECTION, "Check: every item, both ways, and every marker", "items/s", &checks),
-    ])
+    ];
+    if of_one.is_empty() {
+        rows.extend(postgres_is_missing("Migration: replication"));
+    } else {
+        for (what, rates) in [("one user", &of_one), ("300 users", &of_many)] {
+            let row = Row::median(SECTION, format!("Dual: changes of {what}"), "changes/s", rates);
+            rows.push(row.at_least(REPLICATED_MIN));
+        }
+    }
+    Ok(rows)
 }
 
 type Item = HashMap<String, AttributeValue>;

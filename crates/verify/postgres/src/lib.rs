@@ -1,5 +1,5 @@
-//! A PostgreSQL of a test's own: a server on a temporary data directory, reached over a unix
-//! socket, gone when dropped.
+//! A PostgreSQL for one test or measurement: a server on a temporary data directory, reached over a
+//! unix socket, gone when dropped.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -36,6 +36,11 @@ pub struct Postgres {
 const PORT: u16 = 5432;
 
 impl Postgres {
+    /// Whether the server's programs are on this machine.
+    pub fn is_installed() -> bool {
+        programs().is_ok()
+    }
+
     /// Starts a server with one empty database, `okusuri`.
     pub async fn start() -> Result<Self> {
         let programs = programs()?;
