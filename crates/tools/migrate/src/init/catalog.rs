@@ -3,7 +3,10 @@
 use tokio_postgres::Client;
 
 use crate::Failure;
-use crate::source::{ForeignKey, foreign_keys, source_failure};
+use crate::source::{BASE_TYPES, ForeignKey, foreign_keys, quoted, source_failure};
+
+/// The most rows that are counted in a table without statistics.
+const ROWS_COUNTED_MAX: u32 = 200_000;
 
 /// A table of the source.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +30,6 @@ pub(super) struct SourceColumn {
     pub(super) name: String,
     /// The type, and for a domain the type below it.
     pub(super) kind: String,
-    pub(super) is_domain: bool,
     pub(super) is_composite: bool,
     pub(super) is_required: bool,
     /// PostgreSQL's statistics have negative values.
@@ -75,29 +77,29 @@ impl UniqueIndex {
 /// # Errors
 /// `source-unreadable`, `source-gone`
 pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTable>, Failure> {
-    let sql = "SELECT c.relname::text, c.reltuples::float8, a.attname::text, format_type(base.oid, NULL),
-            t.typtype = 'd', base.typtype = 'c', a.attnotnull,
-            ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid = base.oid ORDER BY enumsortorder),
-            coalesce(s.histogram_bounds::text LIKE '{-%', false) OR coalesce(s.most_common_vals::text ~ '[{,]-', false)
+    let sql = format!(
+        "WITH RECURSIVE {BASE_TYPES}
+        SELECT c.relname::text, c.reltuples::float8, a.attname::text, format_type(t.oid, NULL), t.typtype = 'c', a.attnotnull,
+            ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid = t.oid ORDER BY enumsortorder),
+            coalesce(s.histogram_bounds::text LIKE '{{-%', false) OR coalesce(s.most_common_vals::text ~ '[{{,]-', false)
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-        JOIN pg_type t ON t.oid = a.atttypid
-        JOIN pg_type base ON base.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
+        JOIN base ON base.type = a.atttypid AND base.under = 0 JOIN pg_type t ON t.oid = base.plain
         LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname
              AND NOT s.inherited
         WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-        ORDER BY c.relname, a.attnum";
+        ORDER BY c.relname, a.attnum"
+    );
     let mut tables: Vec<SourceTable> = Vec::new();
-    for row in client.query(sql, &[&schema]).await.map_err(source_failure)? {
+    for row in client.query(&sql, &[&schema]).await.map_err(source_failure)? {
         let name: String = row.get(0);
         let column = SourceColumn {
             name: row.get(2),
             kind: row.get(3),
-            is_domain: row.get(4),
-            is_composite: row.get(5),
-            is_required: row.get(6),
-            labels: row.get(7),
-            has_negative: row.get(8),
+            is_composite: row.get(4),
+            is_required: row.get(5),
+            labels: row.get(6),
+            has_negative: row.get(7),
         };
         match tables.last_mut().filter(|table| table.name == name) {
             Some(table) => table.columns.push(column),
@@ -105,6 +107,12 @@ pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTabl
                 tables.push(SourceTable { name, rows: row.get(1), columns: vec![column], ..SourceTable::default() })
             }
         }
+    }
+    // A restored dump has no statistics yet.
+    for table in tables.iter_mut().filter(|table| table.rows < 0.0) {
+        let name = format!("{}.{}", quoted(schema), quoted(&table.name));
+        let sql = format!("SELECT count(*)::float8 FROM (SELECT FROM {name} LIMIT {ROWS_COUNTED_MAX}) AS counted");
+        table.rows = client.query_one(&sql, &[]).await.map_err(source_failure)?.get(0);
     }
     // A deferrable index cannot identify a row during a cutover.
     let sql = "SELECT c.relname::text, own.relname::text, i.indisprimary,

@@ -22,7 +22,7 @@ pub(super) struct ColumnDraft<'s> {
 
 /// The type of a column in a mapping, and its conversion.
 fn kind_of(column: &SourceColumn) -> (&'static str, Option<&'static str>) {
-    let (kind, conversion) = match column.kind.as_str() {
+    match column.kind.as_str() {
         "bigint" | "integer" | "smallint" => ("integer", None),
         "numeric" | "real" | "double precision" => ("number", Some("number")),
         "boolean" => ("boolean", None),
@@ -34,9 +34,7 @@ fn kind_of(column: &SourceColumn) -> (&'static str, Option<&'static str>) {
         kind if kind.ends_with("[]") => ("array", Some("json")),
         _ if column.is_composite => ("any", Some("json")),
         _ => ("text", None),
-    };
-    // A domain has a name of its own, which only these two types take.
-    if column.is_domain && kind != "text" { ("any", conversion) } else { (kind, conversion) }
+    }
 }
 
 /// The columns of a table that are migrated. `reserved` are attributes that mean something else.

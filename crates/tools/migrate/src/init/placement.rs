@@ -50,7 +50,7 @@ struct Edge<'s> {
 const LOOKUP_ROWS_MAX: f64 = 1_000.0;
 const LOOKUP_FAN_OUT: f64 = 100.0;
 
-/// Without statistics, a lookup table is a table with a key and a name.
+/// While a table is empty, a lookup table is a table with a key and a name.
 const LOOKUP_COLUMNS_MAX: usize = 3;
 
 /// Chooses the places. `named` are the owners that the user wants; without them, each table that
@@ -172,7 +172,7 @@ fn is_only_described(table: &SourceTable, parent: &SourceTable, edge: &Edge<'_>)
     if is_person(&table.name) {
         return true;
     }
-    if parent.rows >= 0.0 && table.rows >= 0.0 {
+    if table.rows > 0.0 {
         return parent.rows <= LOOKUP_ROWS_MAX && table.rows > parent.rows.max(1.0) * LOOKUP_FAN_OUT;
     }
     parent.columns.len() <= LOOKUP_COLUMNS_MAX && parent.foreign_keys.is_empty()

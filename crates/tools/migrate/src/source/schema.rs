@@ -45,6 +45,13 @@ pub struct Schema {
     pub(crate) dependencies: Vec<ForeignKey>,
 }
 
+/// A recursive query `base`: the type `plain` under each domain `type`, which is last if `under` is 0. A
+/// domain counts as the type under it.
+pub(crate) const BASE_TYPES: &str = "base (type, plain, under) AS (
+    SELECT oid, oid, typbasetype FROM pg_type
+    UNION ALL SELECT base.type, t.oid, t.typbasetype FROM base JOIN pg_type t ON t.oid = base.under
+)";
+
 /// A foreign key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ForeignKey {
@@ -118,7 +125,7 @@ impl ColumnType {
         let is_json = matches!(kind, "json" | "jsonb");
         let is_known = is_text || is_number || is_time || is_json || matches!(kind, "boolean" | "date" | "bytea");
         match self {
-            // Enumerations, domains and other types of the application are written as texts.
+            // Enumerations and other types of the application are written as texts.
             Self::Text => is_text || !(is_known || kind.ends_with("[]")),
             Self::Integer => is_integer,
             Self::Number => is_number,
@@ -144,16 +151,15 @@ impl Schema {
         name: &str,
         mapping: &Arc<Mapping>,
     ) -> Result<Self, Failure> {
-        let rows = client
-            .query(
-                "SELECT c.relname, a.attname, format_type(a.atttypid, NULL)
-                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-                 WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition",
-                &[&name],
-            )
-            .await
-            .map_err(unreadable)?;
+        let sql = format!(
+            "WITH RECURSIVE {BASE_TYPES}
+             SELECT c.relname, a.attname, format_type(base.plain, NULL)
+             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+             JOIN base ON base.type = a.atttypid AND base.under = 0
+             WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition"
+        );
+        let rows = client.query(&sql, &[&name]).await.map_err(unreadable)?;
         let mut columns = FoundColumns::new();
         for row in rows {
             columns.entry(row.get(0)).or_default().insert(row.get(1), row.get(2));
