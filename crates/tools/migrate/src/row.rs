@@ -131,6 +131,11 @@ impl Row {
         self.table.key.iter().map(|name| cell(name).unwrap_or_default()).collect()
     }
 
+    /// Whether both are states of one row.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.table.name == other.table.name && self.key() == other.key()
+    }
+
     /// The key in one text, for reports.
     pub fn id(&self) -> String {
         self.key().join("/")

@@ -290,7 +290,8 @@ impl Sides {
         version: u64,
     ) -> Result<Option<(OutboxEntry, ItemWrites)>, Failure> {
         let is_gone = after.is_none();
-        rows.extend(after.clone());
+        // The row may be joined with itself.
+        rows.extend(after.as_ref().map(|after| after.clone().joined(row, Some(after))));
         let entry = OutboxEntry { user: user.to_owned(), version, table: Arc::clone(&row.table), before, after };
         let change = [entry.before.as_ref(), entry.after.as_ref()];
         if item_writes::affects_all_items(change, &self.world) || !entry.fits() {
@@ -312,11 +313,19 @@ impl Sides {
         for dependent in &gone {
             rows.extend(self.postgres.related_rows(user, &dependent.table, &[dependent]).await?);
         }
-        rows.retain(|row| !gone.iter().any(|gone| gone == row));
+        rows.retain(|row| !gone.iter().any(|gone| gone.is_same(row)));
         let changed: Vec<_> = change.into_iter().flatten().collect();
-        // The rows with which the changed row is joined, as they will be after the change.
-        let joined = self.postgres.rows_joining(user, &row.table, &changed).await?;
-        let joined: Vec<_> = joined.into_iter().map(|other| other.joined(row, entry.after.as_ref())).collect();
+        // The rows with which the changed rows are joined, as they will be after the change.
+        let mut joined = self.postgres.rows_joining(user, &row.table, &changed).await?;
+        for dependent in &gone {
+            joined.extend(self.postgres.rows_joining(user, &dependent.table, &[dependent]).await?);
+        }
+        joined.retain(|other| !changed.iter().copied().chain(&gone).any(|changed| changed.is_same(other)));
+        let after_change = |other: Row| {
+            let other = other.joined(row, entry.after.as_ref());
+            gone.iter().fold(other, |other, gone| other.joined(gone, None))
+        };
+        let joined: Vec<_> = joined.into_iter().map(after_change).collect();
         rows.extend(joined.clone());
         let touching: Vec<_> = changed.into_iter().chain(&joined).chain(&gone).collect();
         let writes = item_writes::of_rows(&touching, of_user.as_ref(), &rows, &self.world);
