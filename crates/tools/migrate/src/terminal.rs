@@ -21,10 +21,15 @@ pub(crate) struct Progress {
     begun: Instant,
 }
 
-/// A progress on standard error; `what` names the counted things.
+/// A progress on standard error; `what` names the counted things. A total of 0 is one that nobody
+/// knows.
 pub(crate) fn progress_bar(total: u64, what: &'static str) -> Progress {
-    let template = format!("{what:>14} {{bar:40}} {{human_pos}}/{{human_len}} ({{per_sec}}, {{eta}} left) {{msg}}");
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let template = match total {
+        0 => format!("{what:>14} {{spinner}} {{human_pos}} ({{per_sec}}) {{msg}}"),
+        _ => format!("{what:>14} {{bar:40}} {{human_pos}}/{{human_len}} ({{per_sec}}, {{eta}} left) {{msg}}"),
+    };
+    let total = (total > 0).then_some(total);
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
     // The template is constant except for one word; if it did not parse, the bar would have the
     // default style.
     let bar = match ProgressStyle::with_template(&template) {
@@ -66,13 +71,15 @@ impl Progress {
 
     fn text(&self) -> String {
         let Self { bar, what, begun, .. } = self;
-        let (done, total) = (bar.position(), bar.length().unwrap_or_default());
-        let rate = bar.per_sec();
+        let (done, rate, seconds) = (bar.position(), bar.per_sec(), begun.elapsed().as_secs());
+        let Some(total) = bar.length() else {
+            return format!("{what}: {} after {seconds} s, {rate:.0} a second", HumanCount(done));
+        };
         let left = (rate > 0.0 && total >= done).then(|| (total - done) as f64 / rate);
         let left = left.and_then(|left| Duration::try_from_secs_f64(left).ok());
         let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
         let (done, total) = (HumanCount(done), HumanCount(total));
-        format!("{what}: {done} of {total} after {} s, {rate:.0} a second{left}", begun.elapsed().as_secs())
+        format!("{what}: {done} of {total} after {seconds} s, {rate:.0} a second{left}")
     }
 }
 

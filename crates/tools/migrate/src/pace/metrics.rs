@@ -81,13 +81,14 @@ impl Metrics {
                 let _ = writeln!(text, "tidemark_migrate_{name}{suffix}{{phase=\"{phase}\"{labels}}} {value}");
             }
         };
-        let bars = |value: &dyn Fn(&ProgressBar) -> f64| {
-            shown.bars.iter().map(|(what, bar)| (format!(",what=\"{what}\""), value(bar))).collect::<Vec<_>>()
+        let bars = |value: &dyn Fn(&ProgressBar) -> Option<u64>| {
+            let known = shown.bars.iter().filter_map(|(what, bar)| Some((what, value(bar)?)));
+            known.map(|(what, value)| (format!(",what=\"{what}\""), value as f64)).collect::<Vec<_>>()
         };
         let one = |value: f64| vec![(String::new(), value)];
         family("running", "gauge", "1 while the command runs.", one(f64::from(is_running)));
-        family("done", "gauge", "What is done so far.", bars(&|bar| bar.position() as f64));
-        family("expected", "gauge", "What is to do in all.", bars(&|bar| bar.length().unwrap_or_default() as f64));
+        family("done", "gauge", "What is done so far.", bars(&|bar| Some(bar.position())));
+        family("expected", "gauge", "What is to do in all.", bars(&ProgressBar::length));
         if let Some(pace) = shown.pace.as_ref().map(|pace| pace.status()) {
             family("rate", "gauge", "The limit of units a second.", pace.rate.map(one).unwrap_or_default());
             family("paused", "gauge", "1 while the operator has paused it.", one(f64::from(pace.is_paused)));
