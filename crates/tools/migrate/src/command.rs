@@ -53,7 +53,7 @@ enum PhaseCommand {
     Check(check::Arguments),
     /// Moves the live application to DynamoDB, in phases.
     Cutover(cutover::Arguments),
-    /// Takes every step on a copy of the database and an empty table, and goes back.
+    /// Takes every step on a copy of the database and a new or empty table, and goes back.
     Rehearse(rehearse::Arguments),
     /// Writes and reads through the cutover for an application that is not written in Rust: an HTTP
     /// API.

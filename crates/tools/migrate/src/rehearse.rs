@@ -1,4 +1,4 @@
-//! `rehearse`: every phase on a copy of the database and an empty table, and back.
+//! `rehearse`: every phase on a copy of the database and a new or empty table, and back.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 /// The name of the file with the finished steps.
 const STEPS: &str = "rehearsal.json";
 
-/// A new folder, the copy, and the empty table.
+/// A new folder, the copy, and the table.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -53,7 +53,7 @@ const PLAN: [&[&str]; 12] = [
     &["cutover", "--to", "capture"],
     &["export"],
     &["transform"],
-    &["load"],
+    &["load", "--create-table"],
     &["check", "--strict"],
     &["cutover", "--to", "dual"],
     &["cutover", "--to", "shadow", "--compare"],
