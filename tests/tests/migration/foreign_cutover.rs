@@ -20,14 +20,14 @@ use tokio_postgres::Client;
 
 use super::foreign::{assert_expected, stored};
 
-mod rows;
+pub(super) mod rows;
 
 /// The most kills of a phase. The time before a kill doubles, so the phase ends at last.
 const KILLS_MAX: u32 = 40;
 
 /// What changes in a source.
-struct Live {
-    source: Source,
+pub(super) struct Live {
+    pub(super) source: Source,
     /// Keeps one of `ONE_OF` rows.
     thin: &'static str,
     /// Changes by programs that know nothing of the migration. `ROUND` counts the calls.
@@ -41,6 +41,26 @@ struct Live {
 
 fn parameter(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+impl Live {
+    /// Fills a database, and keeps one of so many rows.
+    pub(super) async fn fill(&self, client: &Client, seed: u64, one_of: u64) {
+        self.source.fill(client, seed).await.unwrap();
+        if one_of > 1 {
+            let thin = self.thin.replace("ONE_OF", &one_of.to_string());
+            // Without the foreign keys, most of which have no index.
+            let thin =
+                format!("SET session_replication_role = replica; {thin}; SET session_replication_role = DEFAULT");
+            client.batch_execute(&thin).await.unwrap();
+        }
+    }
+
+    pub(super) async fn change(&self, client: &Client, round: u32) {
+        for sql in self.changes {
+            client.batch_execute(&sql.replace("ROUND", &round.to_string())).await.unwrap();
+        }
+    }
 }
 
 /// A source in a run, with what its programs were told.
@@ -62,26 +82,13 @@ impl Moving {
         let start = Instant::now();
         let mut postgres = Postgres::start().await.unwrap();
         let client = postgres.client().await.unwrap();
-        live.source.fill(&client, seed).await.unwrap();
-        if one_of > 1 {
-            let thin = live.thin.replace("ONE_OF", &one_of.to_string());
-            // Without the foreign keys, most of which have no index.
-            let thin =
-                format!("SET session_replication_role = replica; {thin}; SET session_replication_role = DEFAULT");
-            client.batch_execute(&thin).await.unwrap();
-        }
+        live.fill(&client, seed, one_of).await;
         live.source.expect(&client).await.unwrap();
         let migration = Migration::of_postgres(postgres, live.source.mapping).await.unwrap();
         std::fs::write(migration.folder.path().join("mapping.toml"), live.source.mapping).unwrap();
         let mapping = Arc::new(Mapping::read(live.source.mapping, &[]).unwrap());
         let random = Rng::with_seed(seed);
         Self { live, migration, client, mapping, random, told: Told::default(), kills: 0, seed, start }
-    }
-
-    async fn change(&self, round: u32) {
-        for sql in self.live.changes {
-            self.client.batch_execute(&sql.replace("ROUND", &round.to_string())).await.unwrap();
-        }
     }
 
     /// Runs a phase with the real program, which is killed at random moments until it finishes.
@@ -156,15 +163,15 @@ impl Moving {
     }
 
     /// Up to a loaded table, while programs change rows.
-    async fn load(&mut self) {
-        self.killed("cutover", &["--to", "capture"]).await;
-        self.change(0).await;
+    async fn load(&mut self, capture: &str) {
+        self.killed("cutover", &["--to", "capture", "--capture", capture]).await;
+        self.live.change(&self.client, 0).await;
         self.killed("export", &[]).await;
-        self.change(1).await;
+        self.live.change(&self.client, 1).await;
         self.killed("transform", &[]).await;
         self.killed("load", &[]).await;
         self.killed("check", &["--strict"]).await;
-        self.change(2).await;
+        self.live.change(&self.client, 2).await;
         self.choose().await;
     }
 
@@ -191,8 +198,8 @@ impl Moving {
     }
 
     /// Everything up to 100 % and back, and then to the end.
-    async fn everywhere(mut self, last: &str) {
-        self.load().await;
+    async fn everywhere(mut self, capture: &str, last: &str) {
+        self.load(capture).await;
         for to in ["dual", "shadow", "30%", "100%"] {
             self.cutover(to).await;
         }
@@ -215,15 +222,15 @@ impl Moving {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shop_that_changes_moves_and_comes_back_while_the_tool_is_killed() {
-    Moving::new(&rows::SHOP).await.everywhere("rollback").await;
+    Moving::new(&rows::SHOP).await.everywhere("triggers", "rollback").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_issue_tracker_that_changes_moves_for_good_while_the_tool_is_killed() {
-    Moving::new(&rows::TRACKER).await.everywhere("finished").await;
+    Moving::new(&rows::TRACKER).await.everywhere("triggers", "finished").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_chat_that_changes_moves_and_comes_back_while_the_tool_is_killed() {
-    Moving::new(&rows::CHAT).await.everywhere("rollback").await;
+    Moving::new(&rows::CHAT).await.everywhere("logical", "rollback").await;
 }

@@ -14,6 +14,7 @@ mod inherit;
 mod init;
 mod joined;
 mod kills;
+mod logical;
 mod odd_schema;
 mod operator;
 mod pace;

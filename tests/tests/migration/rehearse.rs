@@ -6,6 +6,10 @@ use std::time::Duration;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::{Migration, binary};
 
+use super::cutover::assert_untouched;
+
+const FLAGS: [&str; 4] = ["--confirm", "okusuri", "--capture", "logical"];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_rehearsal_takes_every_step_and_leaves_nothing_behind() {
     let mut migration = Migration::new(97, 12).await.unwrap();
@@ -16,7 +20,7 @@ async fn a_rehearsal_takes_every_step_and_leaves_nothing_behind() {
     assert!(refused.kind == FailureKind::Options && refused.detail.contains("--confirm okusuri"), "{refused}");
 
     // It is killed twice: the same command goes on with the step that was not finished.
-    let arguments = migration.arguments("rehearse", &["--confirm", "okusuri"]);
+    let arguments = migration.arguments("rehearse", &FLAGS);
     for steps in [2, 6] {
         let mut program = Command::new(binary("okusuri-migrate").unwrap());
         let mut child = program.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -28,7 +32,7 @@ async fn a_rehearsal_takes_every_step_and_leaves_nothing_behind() {
         child.wait().unwrap();
     }
     // Rows that are not migrated need a review.
-    assert_eq!(migration.phase("rehearse", &["--confirm", "okusuri"]).await.unwrap(), PhaseOutcome::NeedsReview);
+    assert_eq!(migration.phase("rehearse", &FLAGS).await.unwrap(), PhaseOutcome::NeedsReview);
     let report = migration.json("report-rehearse.json").unwrap();
     let steps: Vec<_> =
         report["steps"].as_array().unwrap().iter().map(|step| step["command"].as_str().unwrap()).collect();
@@ -39,6 +43,7 @@ async fn a_rehearsal_takes_every_step_and_leaves_nothing_behind() {
     assert_eq!(migration.items().await.unwrap().len(), 0);
     let after: String = client.query_one(rows, &[]).await.unwrap().get(0);
     assert_eq!(before, after);
-    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'tidemark_migration'";
-    assert_eq!(client.query_one(schemas, &[]).await.unwrap().get::<_, i64>(0), 0);
+    assert_untouched(&client).await;
+    let slots = "SELECT count(*) FROM pg_replication_slots";
+    assert_eq!(client.query_one(slots, &[]).await.unwrap().get::<_, i64>(0), 0);
 }

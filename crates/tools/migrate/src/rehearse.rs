@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::MappingArguments;
 use crate::command::{Command, Product, run_quietly};
+use crate::cutover::CaptureMode;
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, connect, source_failure};
 use crate::terminal::{ask, tell};
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
     /// Confirms that the database is a copy: its name. At a terminal the command asks for it.
     #[arg(long, value_name = "DATABASE")]
     confirm: Option<String>,
+    /// How PostgreSQL records changes until dual.
+    #[arg(long, value_enum, default_value_t)]
+    capture: CaptureMode,
     /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -132,6 +136,9 @@ fn phase(arguments: &Arguments, step: &[&str]) -> Result<Command, Failure> {
     };
     let mut line: Vec<String> = [""].iter().chain(step).map(|&part| part.to_owned()).collect();
     line.extend(groups.into_iter().flatten());
+    if name == "preflight" || step.contains(&"capture") {
+        line.extend(arguments.capture.flags());
+    }
     if name == "rollback" {
         let id = Run::open(folder)?.identity()?.map(|identity| identity.run);
         line.extend(id.into_iter().flat_map(|id| ["--confirm".to_owned(), id]));

@@ -69,7 +69,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let mapping = arguments.mapping.read(product)?;
     let postgres = Postgres::open(client, &arguments.server.schema, &mapping).await?;
     let plan = postgres.plan().await?;
-    run_state::check_rollback_allowed(&run, plan.as_ref())?;
+    let is_unfinished = postgres.is_unfinished(&identity.run).await?;
+    if !is_unfinished {
+        run_state::check_rollback_allowed(&run, plan.as_ref())?;
+    }
     if let Some(plan) = plan.as_ref().filter(|plan| plan.phase == Phase::Finished) {
         let sides =
             crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, plan).await?;
@@ -85,6 +88,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         format!("The rollback of the run {} removes its items from the table {}.", identity.run, arguments.table.table);
     confirm(&arguments, &identity.run, &what)?;
     let (mut users, mut replicated) = (0, 0);
+    if is_unfinished && !arguments.dry_run {
+        postgres.remove_unfinished().await?;
+        run_state::record_stage(&run, &identity.run, Stage::RolledBack)?;
+    }
     if let Some(plan) = &plan {
         let sides =
             crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, plan).await?;

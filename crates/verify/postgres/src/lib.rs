@@ -131,6 +131,15 @@ impl Postgres {
         self.client().await.map(drop)
     }
 
+    /// Starts it again with one more setting.
+    pub async fn set(&mut self, setting: &str) -> Result<()> {
+        self.settings.push(setting.to_owned());
+        // With synchronous_commit=off, a crash would lose the last transactions.
+        self.client().await?.batch_execute("CHECKPOINT").await?;
+        self.crash()?;
+        self.restart().await
+    }
+
     /// Starts it again, so that it also listens on `localhost`, with TLS and this certificate. The
     /// role `guarded` needs a certificate of the authority in this file. Gives the port.
     pub async fn use_tls(&mut self, certificate: &str, key: &str, authority: &Path) -> Result<u16> {
@@ -174,9 +183,14 @@ impl Drop for Postgres {
 fn serve(programs: &Path, folder: &Path, owner: Option<(Uid, Gid)>, settings: &[String]) -> Result<Child> {
     let mut postgres = of_owner(&programs.join("postgres"), owner);
     postgres.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
-    for setting in
-        ["listen_addresses=", "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60"]
-    {
+    for setting in [
+        "listen_addresses=",
+        "fsync=off",
+        "synchronous_commit=off",
+        "full_page_writes=off",
+        "max_connections=60",
+        "wal_level=logical",
+    ] {
         postgres.args(["-c", setting]);
     }
     // Of two values of one setting, the server takes the last.

@@ -29,7 +29,7 @@ const fn through(owner: &'static str, column: Column) -> Column {
 /// A row is marked as deleted, and is not any more.
 const DELETED: &[&str] = &["null", "\"2025-05-05T05:05:05+00:00\""];
 
-pub(super) const SHOP: Live = Live {
+pub(in crate::migration) const SHOP: Live = Live {
     source: foreign::SHOP,
     thin: "
         DELETE FROM customers WHERE hashtext(id::text) % ONE_OF <> 0;

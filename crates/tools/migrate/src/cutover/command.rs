@@ -1,5 +1,7 @@
 //! `cutover`: one phase after the other; each may be killed and run again.
 
+mod begin;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -9,16 +11,15 @@ use serde_json::{Value, json};
 
 use super::ownership::{Side, bucket};
 use super::passes::CutoverStatus;
-use super::plan::{Goal, Phase, Plan};
+use super::plan::{CaptureMode, Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::run_state::{self, Stage};
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
 use super::{Dynamo, first_users, standby_lag};
-use crate::adopt::{copies, store_copies};
+use crate::adopt::store_copies;
 use crate::arguments::MappingArguments;
 use crate::command::Product;
-use crate::export::MANIFEST;
 use crate::pace::Pace;
 use crate::run::{LineWriter, Run, RunFolderArgument};
 use crate::source::{Server, connect, database_identity};
@@ -51,6 +52,10 @@ pub struct Arguments {
     /// write and read during the cutover.
     #[arg(long, value_name = "ROLE")]
     application_role: Option<String>,
+    /// How PostgreSQL records changes until dual, with `--to capture`: triggers (default), or a
+    /// replication slot. With a slot, the same command again reads the changes that it keeps.
+    #[arg(long, value_enum)]
+    capture: Option<CaptureMode>,
     /// Also compares all users' items with PostgreSQL's rows afterwards.
     #[arg(long)]
     compare: bool,
@@ -93,16 +98,15 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
             Some(plan) => {
                 let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
                 let state = sides.current_state(&plan).await?;
-                Ok(state_report(&plan, &state, json!({})))
+                Ok(state_report(&plan, &state, json!({ "slot": sides.postgres.slot_state().await? })))
             }
         };
     };
     if plan.is_none() && !arguments.dry_run {
-        // Otherwise a new id would be recorded while the database gets that of a killed command.
         postgres.wait_for_install().await?;
         plan = postgres.plan().await?;
     }
-    let Some(plan) = plan else { return begin(&run, &arguments, postgres, goal, database).await };
+    let Some(plan) = plan else { return begin::begin(&run, &arguments, postgres, goal, database).await };
     run_state::check_same_run(&run, &plan)?;
     if let Some(identity) = run.identity()? {
         run_state::check_database(&identity, database.as_deref())?;
@@ -111,6 +115,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     if arguments.way_back.is_some() {
         check_way_back(goal, &postgres)?;
     }
+    begin::check_mode(arguments.capture, goal, postgres.slot().await?.is_some())?;
     let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
     let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
     if let Some(file) = arguments.first.as_ref().filter(|_| !arguments.dry_run) {
@@ -120,7 +125,8 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let target = target_side(&aim, &first);
     if arguments.dry_run {
         let state = sides.state(target).await?;
-        return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string() })));
+        let slot = sides.postgres.slot_state().await?;
+        return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string(), "slot": slot })));
     }
     // Before the next phase, so that a lost folder can be restored in it.
     store_copies(&run, &sides.postgres).await?;
@@ -128,6 +134,11 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         sides.postgres.grant(role).await?;
     }
     let start = Instant::now();
+    let captured = match (plan.phase, goal.phase) {
+        (Phase::Capture, Phase::Capture) => sides.postgres.drain().await?,
+        (Phase::Capture, _) => sides.postgres.switch_to_triggers().await?,
+        _ => 0,
+    };
     let parallel = usize::from(arguments.parallel);
     let (mut moved, mut replicated) = (0, 0);
     let mut compared = None;
@@ -171,6 +182,8 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         is_clean = sides.finish(parallel).await?;
     }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
+    more["captured"] = captured.into();
+    more["slot"] = sides.postgres.slot_state().await?;
     if arguments.compare && compared.is_none() && !is_over {
         compared = Some(compare(&run, &sides, parallel).await?.0);
     }
@@ -208,44 +221,6 @@ pub(super) fn target_side<'a>(plan: &Plan, first: &'a BTreeSet<String>) -> impl 
         let is_moved = bucket(user) < percent || (is_percent && first.contains(user));
         if is_moved { Side::Dynamo } else { Side::Postgres }
     }
-}
-
-async fn begin(
-    run: &Run,
-    arguments: &Arguments,
-    postgres: Postgres,
-    goal: Goal,
-    database: Option<String>,
-) -> Result<Report, Failure> {
-    if goal.phase != Phase::Capture {
-        return Err(FailureKind::Cutover.because(format!("a cutover starts with capture, not with {goal}")));
-    }
-    if run.path(MANIFEST).exists() {
-        let why = "the run already has an export, and changes since then were not captured: start a new run with `cutover --to capture`";
-        return Err(FailureKind::Cutover.because(why));
-    }
-    if arguments.first.is_some() {
-        return Err(
-            FailureKind::Options.because("--first names users of a cutover that has begun: give it from dual on")
-        );
-    }
-    if arguments.dry_run {
-        let text = "Would create the schema tidemark_migration and its triggers.".to_owned();
-        return Ok(report("capture", &json!({ "dryRun": true }), text));
-    }
-    postgres.preflight().await?;
-    // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
-    let id = run.begin(database)?.run;
-    run_state::record_stage(run, &id, Stage::Capture)?;
-    postgres.install(&id, &copies(run)?).await?;
-    if let Some(role) = &arguments.application_role {
-        postgres.grant(role).await?;
-    }
-    let text =
-        format!("Cutover {id}: PostgreSQL records changes from now on. Next: export, transform, load and check.");
-    let report = report("capture", &json!({ "phase": "capture", "run": id }), text);
-    run.write_report("cutover", &report)?;
-    Ok(report)
 }
 
 /// Refuses a step from one phase to another that is not allowed.
@@ -373,10 +348,17 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
             text.push_str(&format!("\nAll differences are in {DIFFERENCES}."));
         }
     }
+    let slot = &more["slot"];
+    let is_lost = !slot.is_null() && slot["keptBytes"].is_null();
+    if is_lost {
+        text.push_str(" The replication slot is lost, and changes with it: `rollback`, and begin again.");
+    } else if let Some(bytes) = slot["keptBytes"].as_u64() {
+        text.push_str(&format!(" The replication slot keeps {} MB of WAL.", bytes >> 20));
+    }
     let mut json = json!({ "run": run, "phase": phase.as_str(), "percent": percent, "state": state });
     if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
         json.extend(more);
     }
-    let outcome = if differences > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    let outcome = if differences > 0 || is_lost { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
     Report { outcome, json, text }
 }

@@ -3,7 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+
+/// How PostgreSQL records the changes until `dual`.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CaptureMode {
+    /// Triggers record each change in its own transaction.
+    #[default]
+    Triggers,
+    /// A replication slot keeps the changes in PostgreSQL's WAL, and the tool reads them.
+    Logical,
+}
+
+impl CaptureMode {
+    /// The same on a command line.
+    pub(crate) fn flags(self) -> [String; 2] {
+        let name = match self {
+            Self::Triggers => "triggers",
+            Self::Logical => "logical",
+        };
+        ["--capture", name].map(str::to_owned)
+    }
+}
 
 /// The phases of a cutover, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,10 +1,12 @@
 //! The PostgreSQL side. Everything that must be atomic is one statement, so a process that is
 //! killed between two statements leaves nothing half done.
 
+mod drain;
 mod first_users;
 mod folder;
 mod install;
 mod joined;
+mod logical;
 mod rows;
 mod waiting;
 mod writes;
@@ -22,7 +24,7 @@ use super::ownership::Ownership;
 use super::plan::{Phase, Plan};
 use crate::mapping::{Mapping, Table};
 use crate::row::Row;
-use crate::source::{Schema, quoted, source_failure};
+use crate::source::{Schema, literal, quoted, source_failure};
 use crate::{Failure, FailureKind};
 
 /// The error code that the triggers raise if PostgreSQL does not own the user.
@@ -97,16 +99,15 @@ impl Postgres {
     /// The same for a column by its name in PostgreSQL. A subquery converts the parameter once, and not
     /// for each row.
     fn physical_equals(&self, table: &Table, name: &str, parameter: usize) -> String {
-        let (table, quoted, name) = (self.table(table), quoted(name), name.replace('\'', "''"));
+        let (table, quoted, name) = (self.table(table), quoted(name), literal(name));
         format!(
-            "this.{quoted} = (SELECT (jsonb_populate_record(NULL::{table}, jsonb_build_object('{name}', ${parameter}::text))).{quoted})"
+            "this.{quoted} = (SELECT (jsonb_populate_record(NULL::{table}, jsonb_build_object({name}, ${parameter}::text))).{quoted})"
         )
     }
 
     /// The condition that a row has a key, whose values are the parameters from `first` on.
     fn key_equals(&self, table: &Table, first: usize) -> String {
-        let columns = table.key.iter().enumerate();
-        let columns = columns.map(|(n, column)| self.column_equals(table, column, first + n));
+        let columns = table.key.iter().enumerate().map(|(n, column)| self.column_equals(table, column, first + n));
         columns.collect::<Vec<_>>().join(" AND ")
     }
 
@@ -185,24 +186,6 @@ impl Postgres {
     pub(super) async fn users(&self) -> Result<u64, Failure> {
         let row = self.client.query_one("SELECT count(*) FROM tidemark_migration.ownerships", &[]).await;
         Ok(version(row.map_err(source_failure)?.get(0)))
-    }
-
-    /// The tables of owners, and the expressions for their ids.
-    fn owner_ids(&self) -> Vec<(String, String)> {
-        let mapping = &self.schema.mapping;
-        let tables = mapping.owners.iter().filter_map(|owner| Some((owner, mapping.table(&owner.table)?)));
-        let ids = tables.map(|(owner, table)| {
-            let column = table.key.first().map(String::as_str).unwrap_or_default();
-            let column = quoted(self.schema.column(table, column).unwrap_or(column));
-            let prefix = owner.prefix.replace('\'', "''");
-            let id = if prefix.is_empty() {
-                format!("this.{column}::text")
-            } else {
-                format!("('{prefix}' || this.{column}::text)")
-            };
-            (self.table(table), id)
-        });
-        ids.collect()
     }
 
     /// Increases an ownership's epoch by one, if it is `from` and the version is `at`, if given.

@@ -10,4 +10,4 @@ pub use connect::{Server, connect, database_identity, source_failure};
 pub(crate) use restricted::Restricted;
 pub(crate) use schema::{BASE_TYPES, ForeignKey, OnDelete, foreign_keys, is_number, json_columns};
 pub use schema::{FoundColumns, Schema};
-pub(crate) use select::quoted;
+pub(crate) use select::{literal, quoted};

@@ -1,6 +1,7 @@
 //! The SQL that reads rows as JSON, with the rows that are joined with them and with their owner.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::Schema;
 use super::schema::is_number;
@@ -13,7 +14,7 @@ pub(crate) fn quoted(name: &str) -> String {
 }
 
 /// A text as a literal.
-fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
@@ -96,6 +97,12 @@ impl Schema {
                 "(SELECT coalesce(jsonb_agg(to_jsonb(joined.*) ORDER BY {order}), '[]') FROM {from} AS joined WHERE {on})"
             )
         })
+    }
+
+    /// The tables whose changes reach items: those with owners, and those with which their rows are
+    /// joined.
+    pub(crate) fn captured(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.mapping.tables.iter().filter(|table| table.owner.is_some() || !self.columns_across(table).is_empty())
     }
 
     /// The columns of a table on which items of rows of other owners depend, by their names in

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use tokio_postgres::error::SqlState;
+
 use super::{Postgres, quoted};
-use crate::source::source_failure;
-use crate::{Failure, preflight};
+use crate::cutover::CaptureMode;
+use crate::mapping::{Table, TableOwner};
+use crate::source::{literal, source_failure};
+use crate::{Failure, FailureKind, preflight};
 
 /// The class of the advisory locks by which a move asks the writers of a user to give way ("tide"), and
 /// the lock of an installation.
@@ -14,65 +18,114 @@ const MOVE_LOCK: &str = "1953064037";
 /// order of bytes fires last.
 const RESTORE: &str = "\"~tidemark_restore\"";
 
+/// The functions run with the rights of their owner, so only granted roles may call them: see
+/// [`Postgres::grant`].
+pub(super) const REVOKE: &str = "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;\n";
+
+/// Stores copies of the folder's files, and begins the cutover.
+pub(super) fn plan_sql(run: &str, files: &BTreeMap<String, String>) -> String {
+    let copies = files.iter().map(|(name, content)| {
+        let content = literal(content);
+        format!("INSERT INTO tidemark_migration.folder (name, content) VALUES ('{name}', {content});\n")
+    });
+    let copies = copies.collect::<String>();
+    format!("{copies}INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture');\n")
+}
+
 impl Postgres {
     /// Refuses a source that would stop the migration later, before anything is changed.
-    pub(in crate::cutover) async fn preflight(&self) -> Result<(), Failure> {
+    pub(in crate::cutover) async fn preflight(&self, mode: CaptureMode) -> Result<(), Failure> {
         self.schema.check_known()?;
-        preflight::check(&self.client, &self.schema).await
+        preflight::check(&self.client, &self.schema, mode).await
     }
 
-    /// Waits until no other session installs the capture. A command that was killed may have left a
-    /// statement behind that PostgreSQL still carries out.
+    /// Waits until no other session installs the capture, and lets no other one begin. A command that
+    /// was killed may have left a statement behind that PostgreSQL still carries out.
     pub(in crate::cutover) async fn wait_for_install(&self) -> Result<(), Failure> {
-        let sql = format!("SELECT pg_advisory_lock({MOVE_LOCK})");
-        self.client.batch_execute(&sql).await.map_err(source_failure)
+        // The lock belongs to the session.
+        let lock = format!("SET lock_timeout = '60s'; SELECT pg_advisory_lock({MOVE_LOCK}); RESET lock_timeout");
+        self.client.batch_execute(&lock).await.map_err(|error| match error.code() {
+            Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                FailureKind::Cutover.because("another command is beginning the capture: try again when it has ended")
+            }
+            _ => source_failure(error),
+        })
     }
 
     /// Starts a cutover: creates its tables and triggers, and stores copies of the folder's files, in
     /// one transaction. Waits at most five seconds for concurrent writes.
     pub(in crate::cutover) async fn install(&self, run: &str, files: &BTreeMap<String, String>) -> Result<(), Failure> {
-        let mut sql = format!("BEGIN; SELECT pg_advisory_xact_lock({MOVE_LOCK}); SET LOCAL lock_timeout = '5s';\n");
-        let capture = concat!(include_str!("../capture.sql"), include_str!("../joined.sql"));
-        let capture = capture.replace("{schema}", &quoted(&self.schema.name));
-        sql.push_str(&capture.replace("{move_lock}", MOVE_LOCK));
-        // Before the first trigger, when nobody can wait for this. An owner without an ownership
-        // record gets one with the first change.
-        for (table, id) in self.owner_ids() {
-            sql.push_str(&format!(
-                "INSERT INTO tidemark_migration.ownerships (user_id) SELECT {id} FROM {table} AS this ON CONFLICT DO NOTHING;\n"
-            ));
-        }
+        // The owners come before the first trigger, when nobody can wait for them.
+        let (tables, owners, plan) = (self.tables_sql(), self.owners_sql(), plan_sql(run, files));
+        let (triggers, truncate) = (self.triggers_sql(), self.truncate_sql());
+        let sql = format!(
+            "BEGIN; SET LOCAL lock_timeout = '5s';\n{tables}{REVOKE}{owners}{triggers}{truncate}{plan}COMMIT;",
+            truncate = truncate.concat()
+        );
+        self.all_or_nothing(&sql).await
+    }
+
+    /// Creates the cutover's tables and functions, and lists the captured tables.
+    pub(super) fn tables_sql(&self) -> String {
+        let mut sql = self.with_names(concat!(include_str!("../capture.sql"), include_str!("../joined.sql")));
         for table in self.schema.mapping.owned() {
             let Some(owner) = &table.owner else { continue };
-            let (name, keys) = (self.table(table), self.schema.key_columns(table));
-            let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
             let (source, prefix) = (literal(&table.name), literal(&owner.prefix));
-            let is_parent = self
-                .schema
-                .mapping
-                .owned()
-                .any(|other| other.owner.as_ref().is_some_and(|owner| owner.through.as_ref() == Some(&table.name)));
+            let parent = owner.through.as_ref().map_or_else(|| "NULL".to_owned(), |parent| literal(parent));
+            let owner = literal(self.schema.column(table, &owner.column).unwrap_or(&owner.column));
+            let keys = self.schema.key_columns(table).iter().map(|key| literal(key)).collect::<Vec<_>>().join(", ");
+            sql.push_str(&format!(
+                "INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix)
+                     VALUES ({source}, ARRAY[{keys}], {owner}, {parent}, {prefix});\n"
+            ));
+        }
+        sql
+    }
+
+    /// Puts the names of this database into SQL.
+    pub(super) fn with_names(&self, sql: &str) -> String {
+        sql.replace("{schema}", &quoted(&self.schema.name)).replace("{move_lock}", MOVE_LOCK)
+    }
+
+    /// Creates an ownership record for each owner. An owner without one gets it with the first change.
+    pub(super) fn owners_sql(&self) -> String {
+        let mapping = &self.schema.mapping;
+        let tables = mapping.owners.iter().filter_map(|owner| Some((owner, mapping.table(&owner.table)?)));
+        let of_table = tables.map(|(owner, table)| {
+            let column = table.key.first().map(String::as_str).unwrap_or_default();
+            let column = quoted(self.schema.column(table, column).unwrap_or(column));
+            let (prefix, table) = (literal(&owner.prefix), self.table(table));
+            format!(
+                "INSERT INTO tidemark_migration.ownerships (user_id)
+                     SELECT {prefix} || this.{column}::text FROM {table} AS this ON CONFLICT DO NOTHING;\n"
+            )
+        });
+        of_table.collect()
+    }
+
+    /// Creates the triggers that record changes.
+    pub(super) fn triggers_sql(&self) -> String {
+        let mut sql = String::new();
+        for table in self.schema.mapping.owned() {
+            let Some(owner) = &table.owner else { continue };
+            let name = self.table(table);
+            let (source, prefix) = (literal(&table.name), literal(&owner.prefix));
+            let is_parent = self.is_parent(table);
             let place = match (owner.through.is_some(), is_parent) {
                 (true, true) => "both",
                 (true, false) => "child",
                 (false, true) => "parent",
                 (false, false) => "alone",
             };
-            let parent = owner.through.as_ref().map_or_else(|| "NULL".to_owned(), |parent| literal(parent));
             let owner = literal(self.schema.column(table, &owner.column).unwrap_or(&owner.column));
-            let keys = keys.iter().map(|key| literal(key)).collect::<Vec<_>>().join(", ");
             // A partition's trigger would otherwise report the partition's name.
             sql.push_str(&format!(
-                "INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix)
-                     VALUES ({source}, ARRAY[{keys}], {owner}, {parent}, {prefix});
-                 CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}');
+                "CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}');
                  CREATE TRIGGER {RESTORE} BEFORE INSERT OR UPDATE ON {name} FOR EACH ROW
                      WHEN (current_setting('tidemark_migration.applying', true) = 'on') EXECUTE FUNCTION tidemark_migration.restore({source});
-                 CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
                  -- Also for the changes of a logical replication, and of other sessions with
                  -- session_replication_role = replica: they would otherwise be lost.
-                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER {RESTORE},
-                     ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
+                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER {RESTORE};\n"
             ));
             if is_parent {
                 sql.push_str(&format!(
@@ -81,17 +134,26 @@ impl Postgres {
                 ));
             }
         }
-        for table in &self.schema.mapping.tables {
-            sql.push_str(&self.record_joined(table));
-        }
-        for (name, content) in files {
-            let content = content.replace('\'', "''");
-            sql.push_str(&format!(
-                "INSERT INTO tidemark_migration.folder (name, content) VALUES ('{name}', '{content}');\n"
-            ));
-        }
-        sql.push_str(&format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture'); COMMIT;"));
-        self.all_or_nothing(&sql).await
+        sql.extend(self.schema.captured().map(|table| self.record_joined(table)));
+        sql
+    }
+
+    /// Creates the triggers that refuse TRUNCATE, for each captured table.
+    pub(super) fn truncate_sql(&self) -> Vec<String> {
+        let of_table = self.schema.captured().map(|table| {
+            let name = self.table(table);
+            format!(
+                "CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
+                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
+            )
+        });
+        of_table.collect()
+    }
+
+    /// Whether rows of other tables find their owner through this table.
+    pub(super) fn is_parent(&self, table: &Table) -> bool {
+        let is_through = |owner: &TableOwner| owner.through.as_ref() == Some(&table.name);
+        self.schema.mapping.owned().any(|other| other.owner.as_ref().is_some_and(is_through))
     }
 
     /// Gives the application's role the rights to write and read during the cutover, if the role
@@ -116,6 +178,7 @@ impl Postgres {
 
     /// Removes the cutover from PostgreSQL. Waits as `install` does.
     pub(in crate::cutover) async fn uninstall(&self) -> Result<(), Failure> {
+        self.remove_slot().await?;
         // Another mover may have closed an ownership again since all users were moved back. An even
         // epoch belongs to PostgreSQL, which then has all changes. The triggers depend on a
         // function of the schema, so they are dropped with it.
@@ -146,7 +209,7 @@ impl Postgres {
         .await
     }
 
-    async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
+    pub(super) async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
         let done = self.client.batch_execute(sql).await;
         if done.is_err() {
             // Without this, the session would stay in the failed transaction. The first error is

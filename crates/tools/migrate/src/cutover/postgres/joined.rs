@@ -8,7 +8,7 @@ use super::{Postgres, quoted, table_of, unreadable, version};
 use crate::Failure;
 use crate::mapping::{Join, Table};
 use crate::row::{Columns, OWNER, Row};
-use crate::source::source_failure;
+use crate::source::{literal, source_failure};
 
 /// The most changes that are read at once.
 const CHANGES_PER_PAGE: i64 = 1_000;
@@ -22,29 +22,23 @@ pub(in crate::cutover) struct JoinedChange {
     pub(in crate::cutover) states: Vec<Columns>,
 }
 
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
 impl Postgres {
+    /// The columns of a table that rows of other owners use, as literals.
+    pub(super) fn columns_across(&self, table: &Table) -> Vec<String> {
+        self.schema.columns_across(table).iter().map(|column| literal(column)).collect()
+    }
+
     /// The trigger that records changes of a table with which rows of other owners are joined.
     pub(super) fn record_joined(&self, table: &Table) -> String {
-        let columns: Vec<_> = self.schema.columns_across(table).iter().map(|column| literal(column)).collect();
+        let columns = self.columns_across(table);
         if columns.is_empty() {
             return String::new();
         }
         let (name, source, columns) = (self.table(table), literal(&table.name), columns.join(", "));
-        let mut sql = format!(
+        format!(
             "CREATE TRIGGER tidemark_joined AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.record_joined({source}, {columns});
              ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_joined;\n"
-        );
-        if table.owner.is_none() {
-            sql.push_str(&format!(
-                "CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
-                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
-            ));
-        }
-        sql
+        )
     }
 
     /// The sequence of the last change, and the number of changes.
