@@ -7,7 +7,7 @@ use super::table::{ColumnType, ItemSpec, Table, TableOwner};
 use crate::row::Cell;
 
 /// A condition on a column under which another row may have the same key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Similar {
     /// The column has the same value.
     Equal(String),

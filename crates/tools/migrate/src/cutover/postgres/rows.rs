@@ -1,6 +1,6 @@
 //! Reads the rows of an owner, and the rows that a change of one row concerns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio_postgres::types::ToSql;
@@ -11,7 +11,7 @@ use crate::cutover::ownership::Ownership;
 use crate::mapping::Table;
 use crate::mapping::related::{Similar, plain};
 use crate::row::{Cell, Row};
-use crate::source::{OnDelete, source_failure};
+use crate::source::{OnDelete, literal, source_failure};
 
 /// What PostgreSQL does when a row is deleted to which other rows refer.
 #[derive(Debug)]
@@ -68,24 +68,31 @@ impl Postgres {
         let Some(owner) = &table.owner else { return Ok(Vec::new()) };
         let Some(id) = self.schema.mapping.id_of(owner, user) else { return Ok(Vec::new()) };
         let Some(of_owner) = self.owner_equals(table, 1) else { return Ok(Vec::new()) };
-        let mut parameters: Vec<Option<String>> = vec![Some(id.to_owned())];
+        let of_key: Vec<_> = table.key.iter().map(|column| Similar::Equal(column.clone())).collect();
         let similar = table.similar();
-        let mut any = Vec::new();
-        for row in of {
-            any.push(self.key_equals(table, parameters.len() + 1));
-            parameters.extend(row.key().into_iter().map(Some));
-            for conditions in &similar {
-                let all = conditions.iter().filter_map(|similar| {
-                    let cell = table.cell(&row.columns, similar.column())?;
-                    parameters.push(Some(plain(cell)?));
-                    Some(self.is_similar(table, similar, parameters.len()))
-                });
-                let all: Vec<_> = all.collect();
-                any.push(if all.is_empty() { "true".to_owned() } else { format!("({})", all.join(" AND ")) });
+        let (mut any, mut values) = (Vec::new(), Vec::new());
+        for conditions in [&of_key].into_iter().chain(&similar) {
+            let value = |row: &Row, similar: &Similar| plain(table.cell(&row.columns, similar.column())?);
+            // Without its column, or with another kind of value, a condition says nothing.
+            let known =
+                |row: &Row| conditions.iter().filter(|similar| value(row, similar).is_some()).collect::<Vec<_>>();
+            let mut groups: BTreeMap<Vec<&Similar>, Vec<&Row>> = BTreeMap::new();
+            for row in of {
+                groups.entry(known(row)).or_default().push(row);
+            }
+            for (conditions, rows) in groups {
+                let first = values.len() + 2;
+                any.push(self.are_similar(table, &conditions, first));
+                values.extend(
+                    conditions.iter().map(|similar| {
+                        rows.iter().map(|row| value(row, similar).unwrap_or_default()).collect::<Vec<_>>()
+                    }),
+                );
             }
         }
         let filter = format!("{of_owner} AND ({})", any.join(" OR "));
-        let parameters: Vec<_> = parameters.iter().map(|parameter| parameter as &(dyn ToSql + Sync)).collect();
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&id];
+        parameters.extend(values.iter().map(|values| values as &(dyn ToSql + Sync)));
         self.rows_where(table, &filter, &parameters).await
     }
 
@@ -159,18 +166,48 @@ impl Postgres {
         Ok(all)
     }
 
-    fn is_similar(&self, table: &Table, similar: &Similar, parameter: usize) -> String {
-        let name = self.schema.column(table, similar.column()).unwrap_or(similar.column());
-        let column = format!("this.{}", quoted(name));
-        match similar {
-            Similar::Equal(name) => self.column_equals(table, name, parameter),
-            Similar::Folded(_) => format!("lower(btrim({column}::text)) = (SELECT lower(btrim(${parameter}::text)))"),
-            Similar::Near(_) => {
-                let at =
-                    |distance: &str| format!("(SELECT ${parameter}::text::timestamptz {distance} interval '2 days')");
-                format!("{column}::timestamptz BETWEEN {} AND {}", at("-"), at("+"))
-            }
+    /// The condition that a row is similar to one of several rows, whose values are in arrays, the
+    /// parameters from `first` on. PostgreSQL puts the values into a hash table, so a row is compared
+    /// once, and not with each of them.
+    fn are_similar(&self, table: &Table, conditions: &[&Similar], first: usize) -> String {
+        if conditions.is_empty() {
+            return "true".to_owned();
         }
+        let (mut own, mut given, mut names, mut arrays) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut from = String::new();
+        for (n, similar) in conditions.iter().enumerate() {
+            let name = self.schema.column(table, similar.column()).unwrap_or(similar.column());
+            let column = format!("this.{}", quoted(name));
+            match similar {
+                Similar::Equal(_) => {
+                    own.push(column);
+                    given.push(format!(
+                        "(jsonb_populate_record(NULL::{}, jsonb_build_object({}, value{n}))).{}",
+                        self.table(table),
+                        literal(name),
+                        quoted(name)
+                    ));
+                }
+                Similar::Folded(_) => {
+                    own.push(format!("lower(btrim({column}::text))"));
+                    given.push(format!("lower(btrim(value{n}))"));
+                }
+                Similar::Near(_) => {
+                    own.push(format!("({column}::timestamptz AT TIME ZONE 'UTC')::date"));
+                    given.push(format!("(value{n}::timestamptz AT TIME ZONE 'UTC')::date + days{n}"));
+                    from.push_str(&format!(", generate_series(-2, 2) AS days{n}"));
+                }
+            }
+            names.push(format!("value{n}"));
+            arrays.push(format!("${}::text[]", first + n));
+        }
+        format!(
+            "({}) IN (SELECT {} FROM unnest({}) AS given ({}){from})",
+            own.join(", "),
+            given.join(", "),
+            arrays.join(", "),
+            names.join(", ")
+        )
     }
 
     /// All rows of an owner that may be migrated.
