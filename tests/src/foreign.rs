@@ -108,22 +108,6 @@ impl Source {
         client.batch_execute(EXPECTED).await?;
         Ok(client.batch_execute(self.expected).await?)
     }
-
-    /// The number of rows and a hash of the content of each table.
-    ///
-    /// # Errors
-    /// If PostgreSQL refuses.
-    pub async fn digests(&self, client: &Client) -> Result<BTreeMap<&'static str, (i64, String)>> {
-        let mut digests = BTreeMap::new();
-        for (table, _) in self.tables {
-            let query = format!(
-                "SELECT count(*), md5(string_agg(md5(row::text), '' ORDER BY md5(row::text))) FROM {table} AS row"
-            );
-            let row = client.query_one(&query, &[]).await?;
-            digests.insert(*table, (row.get(0), row.get(1)));
-        }
-        Ok(digests)
-    }
 }
 
 /// The attributes of each expected item, as JSON: `expected.sql` describes it.
