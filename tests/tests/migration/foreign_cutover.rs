@@ -20,7 +20,9 @@ use tokio_postgres::Client;
 
 use super::foreign::{assert_expected, stored};
 
-pub(super) mod rows;
+mod rows;
+
+pub(super) use rows::SHOP;
 
 /// The most kills of a phase. The time before a kill doubles, so the phase ends at last.
 const KILLS_MAX: u32 = 40;

@@ -14,7 +14,7 @@ use tokio_postgres::Client;
 
 use super::cutover::{assert_untouched, killed, run_of, sides_of, users};
 use super::foreign::{assert_expected, stored};
-use super::foreign_cutover::rows::SHOP;
+use super::foreign_cutover::SHOP;
 
 mod owners;
 mod rows;
