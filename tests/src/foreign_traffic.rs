@@ -4,23 +4,23 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tidemark_migrate::cutover::{Sides, WriteError, Writer};
 use tidemark_migrate::mapping::Mapping;
-use tokio::task::JoinHandle;
 use tokio_postgres::Client;
+
+use crate::traffic::{Pace, Programs};
 
 /// The number of programs that write at once.
 const WRITERS: usize = 4;
 
-/// How many writes go on by themselves while nobody waits for more.
-const WRITES_AHEAD_MAX: u64 = 40;
+/// How long a test waits for the programs.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How rows of a table are written.
 #[derive(Debug, Clone, Copy)]
@@ -67,12 +67,7 @@ pub struct Told {
 
 /// The running programs.
 #[derive(Debug)]
-pub struct Traffic {
-    stop: Arc<AtomicBool>,
-    answered: Arc<AtomicU64>,
-    goal: Arc<AtomicU64>,
-    writers: Vec<JoinHandle<Result<Told>>>,
-}
+pub struct Traffic(Programs<Told>);
 
 impl Told {
     /// Chooses so many rows for each column.
@@ -220,8 +215,6 @@ impl Written {
 impl Traffic {
     /// Starts the programs: of the library, each on sides of its own, and as many others.
     pub fn start(seed: u64, told: Told, sides: Vec<Sides>, clients: Vec<Client>, mapping: &Arc<Mapping>) -> Self {
-        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let goal = Arc::new(AtomicU64::new(0));
         let mut of_writers: Vec<Vec<Written>> = (0..sides.len() + clients.len()).map(|_| Vec::new()).collect();
         for (n, written) in told.rows.into_iter().enumerate() {
             let writer = n % of_writers.len();
@@ -229,7 +222,7 @@ impl Traffic {
         }
         let ways = sides.into_iter().map(|sides| Way::Library(Box::new(Writer::new(sides))));
         let ways = ways.chain(clients.into_iter().map(Way::Sql));
-        let writers = ways.zip(of_writers).enumerate().map(|(n, (way, rows))| {
+        let writers = ways.zip(of_writers).filter(|(_, rows)| !rows.is_empty()).enumerate().map(|(n, (way, rows))| {
             let program = Program {
                 way,
                 told: Told { rows, ..Told::default() },
@@ -237,9 +230,9 @@ impl Traffic {
                 number: (seed * 100 + n as u64) * 1_000_000,
                 mapping: Arc::clone(mapping),
             };
-            tokio::spawn(program.run(Arc::clone(&stop), Arc::clone(&answered), Arc::clone(&goal)))
+            |pace| program.run(pace)
         });
-        Self { writers: writers.collect(), stop, answered, goal }
+        Self(Programs::start(writers))
     }
 
     /// The number of programs of each kind.
@@ -252,18 +245,7 @@ impl Traffic {
     /// # Errors
     /// If a program has ended.
     pub async fn more(&mut self, writes: u64) -> Result<()> {
-        let goal = self.answered.load(Ordering::Relaxed) + writes;
-        self.goal.store(goal, Ordering::Relaxed);
-        for _ in 0..24_000 {
-            if self.answered.load(Ordering::Relaxed) >= goal {
-                return Ok(());
-            }
-            if let Some(ended) = self.writers.iter().position(JoinHandle::is_finished) {
-                return self.writers.swap_remove(ended).await?.map(drop);
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        bail!("the programs do not get on")
+        self.0.more(writes, PATIENCE).await
     }
 
     /// Stops the programs, each after its write, and adds what they were told.
@@ -271,10 +253,8 @@ impl Traffic {
     /// # Errors
     /// Why a program has ended.
     pub async fn stop(self) -> Result<Told> {
-        self.stop.store(true, Ordering::Relaxed);
         let mut all = Told::default();
-        for writer in self.writers {
-            let one = writer.await??;
+        for one in self.0.stop().await? {
             all.rows.extend(one.rows);
             all.answered += one.answered;
             all.killed += one.killed;
@@ -299,14 +279,10 @@ struct Program {
 }
 
 impl Program {
-    async fn run(mut self, stop: Arc<AtomicBool>, answered: Arc<AtomicU64>, goal: Arc<AtomicU64>) -> Result<Told> {
-        while !stop.load(Ordering::Relaxed) && !self.told.rows.is_empty() {
-            if answered.load(Ordering::Relaxed) >= goal.load(Ordering::Relaxed) + WRITES_AHEAD_MAX {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                continue;
-            }
+    async fn run(mut self, pace: Arc<Pace>) -> Result<Told> {
+        while pace.goes_on().await {
             if self.write().await? {
-                answered.fetch_add(1, Ordering::Relaxed);
+                pace.answered();
             }
         }
         Ok(self.told)

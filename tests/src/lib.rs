@@ -21,6 +21,7 @@ pub mod shop;
 pub mod shop_records;
 mod sockets;
 mod stack;
+mod traffic;
 
 use std::path::{Path, PathBuf};
 

@@ -3,22 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use serde_json::json;
 use tidemark_migrate::cutover::{Reader, Sides, WriteError, Writer};
 use tidemark_migrate::row::{Cell, Row};
-use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::migration::{okusuri_logs, okusuri_row};
+use crate::traffic::{Pace, Programs};
 
-/// How many writes go on by themselves while nobody waits for more: so a slow phase does not meet a
-/// mountain of changes.
-const WRITES_AHEAD_MAX: u64 = 40;
+/// How long a test waits for the writers.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The ids of rows made here begin there.
 const FIRST_ID: i64 = 1_000_000;
@@ -50,19 +48,12 @@ pub struct Oracle {
 
 /// The traffic.
 #[derive(Debug)]
-pub struct Traffic {
-    stop: Arc<AtomicBool>,
-    answered: Arc<AtomicU64>,
-    goal: Arc<AtomicU64>,
-    writers: Vec<JoinHandle<Result<Oracle>>>,
-}
+pub struct Traffic(Programs<Oracle>);
 
 impl Traffic {
     /// Starts a writer for each user; some kill themselves now and then. Each has sides of its own,
     /// and goes on where the oracle was.
     pub fn start(seed: u64, users: &[String], sides: Vec<Sides>, so_far: &Oracle) -> Self {
-        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let goal = Arc::new(AtomicU64::new(0));
         let writers = users.iter().zip(sides).enumerate().map(|(n, (user, sides))| {
             let writer = LiveWriter {
                 number: i64::try_from(n).unwrap_or_default(),
@@ -73,9 +64,9 @@ impl Traffic {
                 tick: so_far.tick,
                 oracle: Oracle { rows: so_far.of_user(user), ..Oracle::default() },
             };
-            tokio::spawn(writer.run(Arc::clone(&stop), Arc::clone(&answered), Arc::clone(&goal)))
+            |pace| writer.run(pace)
         });
-        Self { writers: writers.collect(), stop, answered, goal }
+        Self(Programs::start(writers))
     }
 
     /// Waits until so many more writes are answered.
@@ -83,20 +74,7 @@ impl Traffic {
     /// # Errors
     /// When the writers are stuck.
     pub async fn more(&mut self, writes: u64) -> Result<()> {
-        let goal = self.answered.load(Ordering::Relaxed) + writes;
-        self.goal.store(goal, Ordering::Relaxed);
-        for _ in 0..12_000 {
-            if self.answered.load(Ordering::Relaxed) >= goal {
-                return Ok(());
-            }
-            if self.writers.iter().any(JoinHandle::is_finished) {
-                let ended = self.writers.iter().position(JoinHandle::is_finished).unwrap_or_default();
-                let why = self.writers.swap_remove(ended).await?.err();
-                bail!("a writer has ended: {why:?}");
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        bail!("the writers are stuck")
+        self.0.more(writes, PATIENCE).await
     }
 
     /// Stops the writers, each after its write.
@@ -104,10 +82,8 @@ impl Traffic {
     /// # Errors
     /// What a writer has seen that cannot be.
     pub async fn stop(self) -> Result<Oracle> {
-        self.stop.store(true, Ordering::Relaxed);
         let mut all = Oracle::default();
-        for writer in self.writers {
-            let one = writer.await??;
+        for one in self.0.stop().await? {
             all.answered += one.answered;
             all.unanswered += one.unanswered;
             all.moving += one.moving;
@@ -140,18 +116,14 @@ fn key(row: &Row) -> (String, String) {
 }
 
 impl LiveWriter {
-    async fn run(mut self, stop: Arc<AtomicBool>, answered: Arc<AtomicU64>, goal: Arc<AtomicU64>) -> Result<Oracle> {
+    async fn run(mut self, pace: Arc<Pace>) -> Result<Oracle> {
         let created = self.profile();
-        while !stop.load(Ordering::Relaxed) {
-            if answered.load(Ordering::Relaxed) >= goal.load(Ordering::Relaxed) + WRITES_AHEAD_MAX {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                continue;
-            }
+        while pace.goes_on().await {
             // A new user must exist before the user's other rows.
             let is_known = self.oracle.rows.get(&key(&created)).is_some_and(|told| told.answered.is_some());
             let (row, is_gone) = if is_known { self.any() } else { (created.clone(), false) };
             if self.write(row, is_gone).await? {
-                answered.fetch_add(1, Ordering::Relaxed);
+                pace.answered();
             }
             if self.random.u8(..4) == 0 {
                 self.read().await?;

@@ -11,19 +11,13 @@ use tidemark_migrate::cutover::{Side, Writer};
 use tidemark_tests::{Migration, okusuri_row};
 
 use super::cutover::{run_of, sides};
+use super::stuck::loaded;
 
 /// Longer than `dual` may take by far, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The programs that write to one user without a pause.
 const WRITERS: usize = 3;
-
-async fn loaded(migration: &Migration) {
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn dual_ends_while_programs_write_to_one_user_without_a_pause() {

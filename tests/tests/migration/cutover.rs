@@ -2,7 +2,7 @@
 //! while writers and the tool are killed.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use engine::{Chance, EngineFaults};
@@ -17,26 +17,27 @@ use tidemark_tests::{Database, Migration, binary};
 mod single_user;
 mod sources;
 
+/// Runs a program, and kills it if it has not ended after a while.
+pub(super) async fn run_for(program: &str, arguments: &[String], patience: Duration) -> Output {
+    let mut command = Command::new(binary(program).unwrap());
+    let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = std::time::Instant::now() + patience;
+    while std::time::Instant::now() < until && child.try_wait().unwrap().is_none() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    if child.try_wait().unwrap().is_none() {
+        child.kill().unwrap();
+    }
+    child.wait_with_output().unwrap()
+}
+
 /// Runs a phase with the real program, which is killed at random moments until it finishes. Returns
 /// the number of kills.
 pub(super) async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, more: &[&str]) -> u32 {
     for kills in 0..200 {
-        let mut child = Command::new(binary("okusuri-migrate").unwrap())
-            .args(migration.arguments(name, more))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
         // Each attempt gets more time, so that the phase finishes at last.
         let patience = Duration::from_millis(random.u64(5..30 + u64::from(kills) * 30));
-        let until = std::time::Instant::now() + patience;
-        while std::time::Instant::now() < until && child.try_wait().unwrap().is_none() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        if child.try_wait().unwrap().is_none() {
-            child.kill().unwrap();
-        }
-        let output = child.wait_with_output().unwrap();
+        let output = run_for("okusuri-migrate", &migration.arguments(name, more), patience).await;
         match output.status.code() {
             Some(0) => return kills,
             None => {}
@@ -142,10 +143,16 @@ async fn no_change_is_lost_or_doubled_while_writers_and_the_tool_are_killed() {
     assert_eq!(differences, []);
 }
 
-/// Goes to a phase, and finds no difference there.
+/// Goes to a phase while nobody writes, and finds no difference there and nothing pending.
 pub(super) async fn compared(migration: &Migration, to: &str) {
     let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
-    assert_eq!(outcome, PhaseOutcome::Done, "{to}: {:?}", migration.lines("differences-cutover.jsonl").unwrap());
+    let report = migration.json("report-cutover.json").unwrap();
+    assert_eq!(
+        (outcome, &report["state"]["pending"], &report["compared"]["late"]),
+        (PhaseOutcome::Done, &0.into(), &0.into()),
+        "{to}: {report} {:?}",
+        migration.lines("differences-cutover.jsonl").unwrap()
+    );
 }
 
 /// Checks that PostgreSQL contains nothing of a migration.

@@ -11,6 +11,8 @@ use tidemark_migrate::{Command, PhaseOutcome, run_quietly};
 use tidemark_tests::Migration;
 use tokio_postgres::Client;
 
+use super::cutover::compared;
+
 const SCHEMA: &str = "
     CREATE TABLE countries (code text PRIMARY KEY, name text);
     CREATE TABLE users (id int PRIMARY KEY, name text, country text, seen int DEFAULT 0, blocked boolean NOT NULL DEFAULT false);
@@ -124,17 +126,6 @@ fn counts(user: usize, members: usize, messages: usize) -> BTreeMap<String, usiz
 async fn of_country(migration: &Migration, name: &str) -> usize {
     let items = migration.items().await.unwrap();
     items.values().filter(|item| item.get("Country").is_some_and(|found| found.as_s().unwrap() == name)).count()
-}
-
-async fn compared(migration: &Migration, to: &str) {
-    let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
-    let report = migration.json("report-cutover.json").unwrap();
-    assert_eq!(
-        (outcome, &report["state"]["pending"], &report["compared"]["late"]),
-        (PhaseOutcome::Done, &0.into(), &0.into()),
-        "{to}: {report} {:?}",
-        migration.lines("differences-cutover.jsonl").unwrap()
-    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

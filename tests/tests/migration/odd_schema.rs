@@ -9,6 +9,8 @@ use tidemark_migrate::row::Row;
 use tidemark_tests::Migration;
 use tokio_postgres::Client;
 
+use super::cutover::compared;
+
 const SCHEMA: &str = r#"
     CREATE EXTENSION citext;
     CREATE TYPE "Mood" AS ENUM ('good', 'so so', 'it''s bad');
@@ -111,17 +113,6 @@ type = "letter"
 key = { PK = "USER#{sender}", SK = "LETTER#{id}" }
 attributes = { To = "{to.this}", Body = "{body}", Earlier = "{earlier.body}" }
 "##;
-
-async fn compared(migration: &Migration, to: &str) {
-    let outcome = migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap();
-    let report = migration.json("report-cutover.json").unwrap();
-    assert_eq!(
-        (outcome, &report["state"]["pending"], &report["compared"]["late"]),
-        (PhaseOutcome::Done, &0.into(), &0.into()),
-        "{to}: {report} {:?}",
-        migration.lines("differences-cutover.jsonl").unwrap()
-    );
-}
 
 /// Changes by programs that know nothing of the migration.
 async fn change(client: &Client, round: i32) {

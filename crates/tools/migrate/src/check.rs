@@ -24,7 +24,7 @@ use crate::item::{Attributes, read_line};
 use crate::mapping::World;
 use crate::pace::Pace;
 use crate::parts::{Part, Parts, parts_for};
-use crate::run::{LineReader, Run, RunFolderArgument};
+use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
@@ -145,10 +145,31 @@ fn number(attributes: &Attributes, name: &str) -> Option<i64> {
     attributes.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// The next item of a file.
-fn next_item(lines: &mut LineReader, name: &str) -> Result<Option<Attributes>, Failure> {
-    let item = lines.next_line()?.map(read_line).transpose();
-    item.map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))
+/// Reads the items of the run's files, one after the other.
+struct ItemReader<'r> {
+    run: &'r Run,
+    files: std::collections::btree_map::Iter<'r, String, FileDigest>,
+    open: Option<(&'r str, LineReader)>,
+}
+
+impl<'r> ItemReader<'r> {
+    fn new(run: &'r Run, items: &'r Items) -> Self {
+        Self { run, files: items.files.iter(), open: None }
+    }
+
+    fn next(&mut self) -> Result<Option<Attributes>, Failure> {
+        loop {
+            if let Some((name, lines)) = &mut self.open {
+                let item = lines.next_line()?.map(read_line).transpose();
+                let item = item.map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
+                if item.is_some() {
+                    return Ok(item);
+                }
+            }
+            let Some((name, written)) = self.files.next() else { return Ok(None) };
+            self.open = Some((name, LineReader::open(self.run.path(&Items::file(name)), written)?));
+        }
+    }
 }
 
 async fn check_all(
@@ -175,12 +196,10 @@ async fn check_all(
         })?;
     }
     let mut expected = parts("expected")?;
-    for (name, written) in &items.files {
-        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
-        while let Some(item) = next_item(&mut lines, name)? {
-            let item = ItemRecord::new(&item, &items.target);
-            write_part(&mut expected, item.key, &item)?;
-        }
+    let mut reader = ItemReader::new(run, items);
+    while let Some(item) = reader.next()? {
+        let item = ItemRecord::new(&item, &items.target);
+        write_part(&mut expected, item.key, &item)?;
     }
 
     let now = Timestamp::now().as_second();

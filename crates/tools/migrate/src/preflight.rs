@@ -140,8 +140,8 @@ async fn find_in_table(
             ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal
                   AND tgname NOT LIKE 'tidemark\\_%' AND tgenabled <> 'D'
                   AND (tgtype & 3 <> 3 OR tgname::text COLLATE \"C\" > '~tidemark_restore')),
-             relkind IN ('r', 'p'),
-             ARRAY(SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = c.oid AND relkind = 'r')
+            relkind IN ('r', 'p'),
+            ARRAY(SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = c.oid AND relkind = 'r')
         FROM pg_class c WHERE c.oid = $1::text::regclass";
     let row = client.query_one(sql, &[&name, &keys]).await.map_err(source_failure)?;
     if !row.get::<_, bool>(0) {

@@ -89,6 +89,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     confirm(&arguments, &identity.run, &what)?;
     let (mut users, mut replicated) = (0, 0);
     if is_unfinished && !arguments.dry_run {
+        postgres.lock_installation().await?;
         postgres.remove_unfinished().await?;
         run_state::record_stage(&run, &identity.run, Stage::RolledBack)?;
     }

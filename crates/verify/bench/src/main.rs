@@ -157,7 +157,7 @@ const QUICK: Effort = Effort {
 // As many workers as `tidemark-local` has.
 #[tokio::main(worker_threads = 1)]
 async fn main() -> Result<ExitCode> {
-    if std::env::args().nth(1).as_deref() == Some(migrate::memory::PROGRAM) {
+    if std::env::args().next().as_deref() == Some(migrate::memory::PROGRAM) {
         return Ok(migrate::memory::program().await);
     }
     let Arguments { functions, node, out, only, quick } = Arguments::parse();

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde::Serialize;
 use store::Table;
 
-use super::next_item;
+use super::ItemReader;
 use crate::item::{Attributes, Key};
 use crate::mapping::Target;
-use crate::run::{LineReader, LineWriter, Run};
+use crate::run::{LineWriter, Run};
 use crate::transform::Items;
 use crate::{Failure, FailureKind};
 
@@ -80,15 +80,13 @@ impl Differences {
             return Ok(());
         }
         let mut piece = Vec::new();
-        for (name, written) in &items.files {
-            let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
-            while let Some(item) = next_item(&mut lines, name)? {
-                if Key::of(&item, &items.target).is_some_and(|key| changed.contains(&key.hash())) {
-                    piece.push(item);
-                }
-                if piece.len() == KEYS_PER_READ {
-                    self.add_attributes(&std::mem::take(&mut piece), table, &items.target).await?;
-                }
+        let mut reader = ItemReader::new(run, items);
+        while let Some(item) = reader.next()? {
+            if Key::of(&item, &items.target).is_some_and(|key| changed.contains(&key.hash())) {
+                piece.push(item);
+            }
+            if piece.len() == KEYS_PER_READ {
+                self.add_attributes(&std::mem::take(&mut piece), table, &items.target).await?;
             }
         }
         self.add_attributes(&piece, table, &items.target).await

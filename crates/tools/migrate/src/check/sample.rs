@@ -10,12 +10,12 @@ use store::Table;
 
 use super::differences::{Differences, KEYS_PER_READ, differing, read_again};
 use super::records::ItemRecord;
-use super::{Comparison, Counts, next_item};
+use super::{Comparison, Counts, ItemReader};
 use crate::Failure;
 use crate::item::{Attributes, Key};
 use crate::mapping::Target;
 use crate::pace::Pace;
-use crate::run::{LineReader, Run};
+use crate::run::Run;
 use crate::terminal::{Progress, progress_bar};
 use crate::transform::Items;
 
@@ -61,15 +61,13 @@ pub(super) async fn check(
     let compare =
         Compare { table, target: &items.target, parallel: parallel.into(), pace, bar: progress_bar(expected, "items") };
     let (mut counts, mut piece) = (Counts::default(), Vec::new());
-    for (name, written) in &items.files {
-        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
-        while let Some(item) = next_item(&mut lines, name)? {
-            if Key::of(&item, &items.target).is_some_and(|key| sample.has(key.hash())) {
-                piece.push(item);
-            }
-            if piece.len() == KEYS_PER_READ * compare.parallel {
-                compare.piece(&std::mem::take(&mut piece), &mut counts, differences).await?;
-            }
+    let mut reader = ItemReader::new(run, items);
+    while let Some(item) = reader.next()? {
+        if Key::of(&item, &items.target).is_some_and(|key| sample.has(key.hash())) {
+            piece.push(item);
+        }
+        if piece.len() == KEYS_PER_READ * compare.parallel {
+            compare.piece(&std::mem::take(&mut piece), &mut counts, differences).await?;
         }
     }
     compare.piece(&piece, &mut counts, differences).await?;

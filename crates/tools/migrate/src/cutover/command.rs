@@ -103,7 +103,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         };
     };
     if plan.is_none() && !arguments.dry_run {
-        postgres.wait_for_install().await?;
+        postgres.lock_installation().await?;
         plan = postgres.plan().await?;
     }
     let Some(plan) = plan else { return begin::begin(&run, &arguments, postgres, goal, database).await };

@@ -19,11 +19,8 @@ pub enum CaptureMode {
 impl CaptureMode {
     /// The same on a command line.
     pub(crate) fn flags(self) -> [String; 2] {
-        let name = match self {
-            Self::Triggers => "triggers",
-            Self::Logical => "logical",
-        };
-        ["--capture", name].map(str::to_owned)
+        let name = self.to_possible_value().map(|value| value.get_name().to_owned());
+        ["--capture".to_owned(), name.unwrap_or_default()]
     }
 }
 

@@ -16,6 +16,11 @@ impl Mapping {
             self.tables.iter().filter(of_table).flat_map(|table| table.joins.iter().map(move |join| (table, join)));
         joins.filter(|(table, join)| join.table == joined.name && !has_same_owner(table, join, joined)).collect()
     }
+
+    /// Whether rows of other owners depend on any row.
+    pub(crate) fn has_joins_across(&self) -> bool {
+        self.tables.iter().any(|table| !self.joins_across(table).is_empty())
+    }
 }
 
 /// Whether it follows from a join's equal columns that both rows have the same owner.

@@ -17,17 +17,17 @@ pub(crate) enum Restricted {
 }
 
 /// The restricted columns, by table and column.
-pub(crate) type RestrictedColumns = BTreeMap<(String, String), Restricted>;
+pub(crate) type RestrictedColumns = BTreeMap<String, BTreeMap<String, Restricted>>;
 
 pub(super) async fn read<C: GenericClient + Sync>(client: &C, schema: &str) -> Result<RestrictedColumns, Failure> {
     let sql = "SELECT relname::text, attname::text, attgenerated <> ''
         FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace AND nspname = $1
         JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
         WHERE relkind IN ('r', 'p') AND (attgenerated <> '' OR attidentity = 'a')";
-    let rows = client.query(sql, &[&schema]).await.map_err(unreadable)?;
-    let restricted = |row: &tokio_postgres::Row| {
+    let mut restricted = RestrictedColumns::new();
+    for row in client.query(sql, &[&schema]).await.map_err(unreadable)? {
         let kind = if row.get(2) { Restricted::Computed } else { Restricted::Generated };
-        ((row.get(0), row.get(1)), kind)
-    };
-    Ok(rows.iter().map(restricted).collect())
+        restricted.entry(row.get(0)).or_default().insert(row.get(1), kind);
+    }
+    Ok(restricted)
 }

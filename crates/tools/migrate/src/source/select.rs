@@ -58,14 +58,12 @@ impl Schema {
         if !ignored.is_empty() {
             json = format!("({json} - ARRAY[{}])", ignored.join(", "));
         }
-        let mut more: Vec<_> =
-            table.joins.iter().filter_map(|join| Some((join.name.clone(), self.join(table, row, join)?))).collect();
+        let mut more = self.joined_members(table, row);
         if table.owner.as_ref().is_some_and(|owner| owner.through.is_some()) {
-            more.extend(self.owner(table, row).map(|owner| (OWNER.to_owned(), owner)));
+            more.extend(self.owner(table, row).map(|owner| format!("{}, {owner}", literal(OWNER))));
         }
         if !more.is_empty() {
-            let members: Vec<_> = more.into_iter().map(|(name, sql)| format!("{}, {sql}", literal(&name))).collect();
-            json = format!("({json} || jsonb_build_object({}))", members.join(", "));
+            json = format!("({json} || jsonb_build_object({}))", more.join(", "));
         }
         json
     }
@@ -119,9 +117,13 @@ impl Schema {
 
     /// The expression for a row's joined rows, as members of one object.
     pub(crate) fn joined(&self, table: &Table, row: &str) -> String {
-        let joins = table.joins.iter().filter_map(|join| Some((literal(&join.name), self.join(table, row, join)?)));
-        let members: Vec<_> = joins.map(|(name, sql)| format!("{name}, {sql}")).collect();
-        format!("jsonb_build_object({})", members.join(", "))
+        format!("jsonb_build_object({})", self.joined_members(table, row).join(", "))
+    }
+
+    /// The name of each join and the expression for its rows.
+    fn joined_members(&self, table: &Table, row: &str) -> Vec<String> {
+        let member = |join: &Join| Some(format!("{}, {}", literal(&join.name), self.join(table, row, join)?));
+        table.joins.iter().filter_map(member).collect()
     }
 
     /// A query for all rows of a table as JSON, in an order that no locale changes.

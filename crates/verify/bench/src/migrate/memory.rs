@@ -15,7 +15,7 @@ use crate::{Effort, Folders, postgres_is_missing};
 
 const SECTION: &str = "Migration: memory of each phase, at most";
 
-/// The first argument that makes this program `okusuri-migrate`.
+/// The name that makes this program `okusuri-migrate`.
 pub(crate) const PROGRAM: &str = "okusuri-migrate";
 
 /// Rows of a user: a profile, logins of which another user has each too, and logs.
@@ -90,7 +90,7 @@ async fn peaks(work: &Path, rows: u32) -> Result<Vec<f64>> {
 
 async fn peak(source: &Source, phase: &str) -> Result<f64> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg(PROGRAM).args(source.command(phase)?).stderr(Stdio::inherit());
+    command.arg0(PROGRAM).args(source.command(phase)?).stderr(Stdio::inherit());
     let output = command.output().await?;
     let text = String::from_utf8_lossy(&output.stdout);
     // 1: the report needs review, because rows want the same keys.
@@ -102,16 +102,7 @@ async fn peak(source: &Source, phase: &str) -> Result<f64> {
 
 /// The migration's program, which tells at its end how much memory it took.
 pub(crate) async fn program() -> ExitCode {
-    // The first argument becomes the program's name.
-    let command = <tidemark_migrate::Command as clap::Parser>::parse_from(std::env::args().skip(1));
-    let code = match tidemark_migrate::run(command, &PRODUCT).await {
-        Ok(tidemark_migrate::PhaseOutcome::Done) => ExitCode::SUCCESS,
-        Ok(tidemark_migrate::PhaseOutcome::NeedsReview) => ExitCode::from(1),
-        Err(failure) => {
-            println!("{failure}");
-            ExitCode::from(2)
-        }
-    };
+    let code = tidemark_migrate::main(PRODUCT).await;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     println!("{}", status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default());
     code

@@ -14,6 +14,9 @@ use crate::{Failure, FailureKind, preflight};
 /// the lock of an installation.
 const MOVE_LOCK: &str = "1953064037";
 
+/// Waits at most five seconds for a lock of a table, in a transaction.
+pub(super) const WAIT_SHORTLY: &str = "SET LOCAL lock_timeout = '5s';";
+
 /// The trigger that restores a row's values. Of the BEFORE triggers, the one whose name is last in the
 /// order of bytes fires last.
 const RESTORE: &str = "\"~tidemark_restore\"";
@@ -39,15 +42,15 @@ impl Postgres {
         preflight::check(&self.client, &self.schema, mode).await
     }
 
-    /// Waits until no other session installs the capture, and lets no other one begin. A command that
-    /// was killed may have left a statement behind that PostgreSQL still carries out.
-    pub(in crate::cutover) async fn wait_for_install(&self) -> Result<(), Failure> {
+    /// Waits until no other session installs or removes the capture, and lets no other one begin before
+    /// this session ends. A command that was killed may have left a statement behind that PostgreSQL
+    /// still carries out.
+    pub(crate) async fn lock_installation(&self) -> Result<(), Failure> {
         // The lock belongs to the session.
         let lock = format!("SET lock_timeout = '60s'; SELECT pg_advisory_lock({MOVE_LOCK}); RESET lock_timeout");
         self.client.batch_execute(&lock).await.map_err(|error| match error.code() {
-            Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-                FailureKind::Cutover.because("another command is beginning the capture: try again when it has ended")
-            }
+            Some(&SqlState::LOCK_NOT_AVAILABLE) => FailureKind::Cutover
+                .because("another command installs or removes the capture: try again when it has ended"),
             _ => source_failure(error),
         })
     }
@@ -58,10 +61,8 @@ impl Postgres {
         // The owners come before the first trigger, when nobody can wait for them.
         let (tables, owners, plan) = (self.tables_sql(), self.owners_sql(), plan_sql(run, files));
         let (triggers, truncate) = (self.triggers_sql(), self.truncate_sql());
-        let sql = format!(
-            "BEGIN; SET LOCAL lock_timeout = '5s';\n{tables}{REVOKE}{owners}{triggers}{truncate}{plan}COMMIT;",
-            truncate = truncate.concat()
-        );
+        let sql =
+            format!("{WAIT_SHORTLY}\n{tables}{REVOKE}{owners}{triggers}{truncate}{plan}", truncate = truncate.concat());
         self.all_or_nothing(&sql).await
     }
 
@@ -164,14 +165,12 @@ impl Postgres {
     pub async fn grant(&self, role: &str) -> Result<(), Failure> {
         let role = quoted(role);
         let sql = format!(
-            "BEGIN;
-             GRANT USAGE ON SCHEMA tidemark_migration TO {role};
+            "GRANT USAGE ON SCHEMA tidemark_migration TO {role};
              GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
              GRANT DELETE ON tidemark_migration.outbox, tidemark_migration.joined_changes TO {role};
              GRANT INSERT, UPDATE, DELETE ON tidemark_migration.waiting TO {role};
              GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.preview,
-                 tidemark_migration.numbered_changes, tidemark_migration.advance_sequence, tidemark_migration.touch TO {role};
-             COMMIT;"
+                 tidemark_migration.numbered_changes, tidemark_migration.advance_sequence, tidemark_migration.touch TO {role};"
         );
         self.all_or_nothing(&sql).await
     }
@@ -182,35 +181,36 @@ impl Postgres {
         // Another mover may have closed an ownership again since all users were moved back. An even
         // epoch belongs to PostgreSQL, which then has all changes. The triggers depend on a
         // function of the schema, so they are dropped with it.
-        self.all_or_nothing(
-            "BEGIN; SET LOCAL lock_timeout = '5s';
+        self.all_or_nothing(&format!(
+            "{WAIT_SHORTLY}
              LOCK TABLE tidemark_migration.ownerships IN ACCESS EXCLUSIVE MODE;
              DO $$ BEGIN
                  IF EXISTS (SELECT 1 FROM tidemark_migration.ownerships WHERE epoch % 2 = 1) THEN
                      RAISE EXCEPTION 'DynamoDB owns a user again: another cutover is running';
                  END IF;
              END $$;
-             DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
-        )
+             DROP SCHEMA tidemark_migration CASCADE"
+        ))
         .await
     }
 
     /// Removes a finished cutover, so that PostgreSQL takes writes again. Waits as `install` does.
     pub(in crate::cutover) async fn reopen(&self) -> Result<(), Failure> {
-        self.all_or_nothing(
-            "BEGIN; SET LOCAL lock_timeout = '5s';
+        self.all_or_nothing(&format!(
+            "{WAIT_SHORTLY}
              DO $$ BEGIN
                  IF NOT EXISTS (SELECT FROM tidemark_migration.plan WHERE phase = 'finished') THEN
                      RAISE EXCEPTION 'the cutover is not finished';
                  END IF;
              END $$;
-             DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
-        )
+             DROP SCHEMA tidemark_migration CASCADE"
+        ))
         .await
     }
 
+    /// Carries out statements as one transaction.
     pub(super) async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
-        let done = self.client.batch_execute(sql).await;
+        let done = self.client.batch_execute(&format!("BEGIN; {sql}; COMMIT")).await;
         if done.is_err() {
             // Without this, the session would stay in the failed transaction. The first error is
             // the one to report.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::PgLsn;
 
-use super::install::{REVOKE, plan_sql};
+use super::install::{REVOKE, WAIT_SHORTLY, plan_sql};
 use super::{Postgres, is_missing};
 use crate::source::{literal, source_failure};
 use crate::{Failure, FailureKind};
@@ -57,16 +57,16 @@ impl Postgres {
     ) -> Result<(), Failure> {
         let name = slot_name(run);
         let tables: Vec<_> = self.schema.captured().map(|table| self.table(table)).collect();
-        let mut sql = format!("BEGIN; SET LOCAL lock_timeout = '5s';\n{}", self.tables_sql());
+        let mut sql = format!("{WAIT_SHORTLY}\n{}", self.tables_sql());
         sql.push_str(&self.with_names(include_str!("../logical.sql")));
         sql.push_str(REVOKE);
         sql.push_str(&format!("INSERT INTO tidemark_migration.slot (name) VALUES ('{name}');\n"));
         let names = tables.iter().map(|table| literal(table)).collect::<Vec<_>>().join(", ");
-        sql.push_str(&format!("SELECT tidemark_migration.remember_identities(ARRAY[{names}]::regclass[]); COMMIT;"));
+        sql.push_str(&format!("SELECT tidemark_migration.remember_identities(ARRAY[{names}]::regclass[])"));
         self.all_or_nothing(&sql).await?;
         for (table, truncate) in tables.iter().zip(self.truncate_sql()) {
             let full = format!("SELECT tidemark_migration.log_whole_rows({})", literal(table));
-            self.all_or_nothing(&format!("BEGIN; SET LOCAL lock_timeout = '5s'; {full}; {truncate} COMMIT;")).await?;
+            self.all_or_nothing(&format!("{WAIT_SHORTLY} {full}; {truncate}")).await?;
         }
         // Before the slot: a change from before the publication could not be decoded.
         let tables = tables.join(", ");
@@ -75,7 +75,7 @@ impl Postgres {
         self.create_slot(&name).await?;
         self.wait_for_older_transactions().await?;
         let (owners, plan) = (self.owners_sql(), plan_sql(run, files));
-        self.all_or_nothing(&format!("BEGIN; {owners}{plan}COMMIT;")).await
+        self.all_or_nothing(&format!("{owners}{plan}")).await
     }
 
     /// Whether a capture of this run was killed before it began.
@@ -91,10 +91,9 @@ impl Postgres {
         }
     }
 
-    /// Removes a capture that was killed before it began.
+    /// Removes a capture that was killed before it began, after [`Postgres::lock_installation`]: the
+    /// server may still create the slot of a killed command.
     pub(crate) async fn remove_unfinished(&self) -> Result<(), Failure> {
-        // The server may still create the slot of a killed command.
-        self.wait_for_install().await?;
         match self.unfinished().await? {
             Some(_) => self.uninstall().await,
             None => Ok(()),
@@ -152,13 +151,10 @@ impl Postgres {
         self.remove_slot().await?;
         for table in self.schema.mapping.owned() {
             let name = self.table(table);
-            let drop = format!(
-                "BEGIN; SET LOCAL lock_timeout = '5s'; DROP TRIGGER IF EXISTS tidemark_stage ON {name}; COMMIT"
-            );
-            self.all_or_nothing(&drop).await?;
+            self.all_or_nothing(&format!("{WAIT_SHORTLY} DROP TRIGGER IF EXISTS tidemark_stage ON {name}")).await?;
         }
-        let end = "BEGIN; DELETE FROM tidemark_migration.slot; DELETE FROM tidemark_migration.links;
-                   DELETE FROM tidemark_migration.staged; COMMIT";
+        let end = "DELETE FROM tidemark_migration.slot; DELETE FROM tidemark_migration.links;
+                   DELETE FROM tidemark_migration.staged";
         self.all_or_nothing(end).await?;
         Ok(changes)
     }
@@ -169,11 +165,12 @@ impl Postgres {
     /// either ended before this transaction got the lock of that table, and its end is before the
     /// noted position; or it changes the table after this transaction, and the triggers record that.
     async fn install_triggers(&self) -> Result<(), Failure> {
-        let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';
+        let mut sql = format!(
+            "{WAIT_SHORTLY}
             -- The slot reads only what is on the disk.
             SET LOCAL synchronous_commit = local;
             SELECT FROM tidemark_migration.slot FOR UPDATE;\n"
-            .to_owned();
+        );
         sql.push_str(&self.triggers_sql());
         for table in self.schema.mapping.owned() {
             let is_child = table.owner.as_ref().is_some_and(|owner| owner.through.is_some());
@@ -185,7 +182,7 @@ impl Postgres {
                 ));
             }
         }
-        sql.push_str("UPDATE tidemark_migration.slot SET triggers_from = pg_current_wal_insert_lsn(); COMMIT");
+        sql.push_str("UPDATE tidemark_migration.slot SET triggers_from = pg_current_wal_insert_lsn()");
         self.all_or_nothing(&sql).await
     }
 
@@ -211,19 +208,16 @@ impl Postgres {
         let Some(slot) = self.slot().await? else { return Ok(()) };
         let name = &slot.name;
         // The lock waits for the server to notice that a command was killed that read the slot.
-        self.all_or_nothing(&format!(
-            "BEGIN; SET LOCAL lock_timeout = '60s'; SELECT FROM tidemark_migration.slot FOR UPDATE;
+        let remove = format!(
+            "SET LOCAL lock_timeout = '60s'; SELECT FROM tidemark_migration.slot FOR UPDATE;
              SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{name}';
-             DROP PUBLICATION IF EXISTS {name}; COMMIT"
-        ))
-        .await?;
+             DROP PUBLICATION IF EXISTS {name}"
+        );
+        self.in_transaction(async || Ok(self.client.batch_execute(&remove).await?)).await?;
         let tables = "SELECT of_table::oid FROM tidemark_migration.replica_identities ORDER BY 1";
         for table in self.client.query(tables, &[]).await.map_err(source_failure)? {
             let table: u32 = table.get(0);
-            self.all_or_nothing(&format!(
-                "BEGIN; SET LOCAL lock_timeout = '5s'; SELECT tidemark_migration.restore_identity({table}); COMMIT"
-            ))
-            .await?;
+            self.all_or_nothing(&format!("{WAIT_SHORTLY} SELECT tidemark_migration.restore_identity({table})")).await?;
         }
         Ok(())
     }

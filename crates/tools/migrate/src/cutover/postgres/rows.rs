@@ -30,6 +30,11 @@ impl Default for Dependents {
     }
 }
 
+/// The conditions that a row has the same key.
+fn of_key(table: &Table) -> Vec<Similar> {
+    table.key.iter().map(|column| Similar::Equal(column.clone())).collect()
+}
+
 impl Postgres {
     /// The own row of an owner.
     pub(in crate::cutover) async fn user(&self, user: &str) -> Result<Option<Row>, Failure> {
@@ -50,10 +55,12 @@ impl Postgres {
     /// Those of an owner's rows that have the keys of these rows.
     pub(in crate::cutover) async fn rows_by_id(&self, user: &str, rows: &[Row]) -> Result<Vec<Row>, Failure> {
         let Some(table) = rows.first().map(|row| &row.table) else { return Ok(Vec::new()) };
-        let keys: Vec<_> = rows.iter().flat_map(Row::key).collect();
-        let parameters: Vec<_> = keys.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
-        let any = (0..rows.len()).map(|n| format!("({})", self.key_equals(table, n * table.key.len() + 1)));
-        let mut found = self.rows_where(table, &any.collect::<Vec<_>>().join(" OR "), &parameters).await?;
+        let of_key = of_key(table);
+        let place = 0..of_key.len();
+        let values: Vec<Vec<_>> = place.map(|n| rows.iter().map(|row| row.key().swap_remove(n)).collect()).collect();
+        let parameters: Vec<_> = values.iter().map(|values| values as &(dyn ToSql + Sync)).collect();
+        let filter = self.are_similar(table, &of_key.iter().collect::<Vec<_>>(), 1);
+        let mut found = self.rows_where(table, &filter, &parameters).await?;
         found.retain(|row| row.owner.as_deref() == Some(user));
         Ok(found)
     }
@@ -68,7 +75,7 @@ impl Postgres {
         let Some(owner) = &table.owner else { return Ok(Vec::new()) };
         let Some(id) = self.schema.mapping.id_of(owner, user) else { return Ok(Vec::new()) };
         let Some(of_owner) = self.owner_equals(table, 1) else { return Ok(Vec::new()) };
-        let of_key: Vec<_> = table.key.iter().map(|column| Similar::Equal(column.clone())).collect();
+        let of_key = of_key(table);
         let similar = table.similar();
         let (mut any, mut values) = (Vec::new(), Vec::new());
         for conditions in [&of_key].into_iter().chain(&similar) {

@@ -57,7 +57,7 @@ impl Postgres {
     fn upsert<'c>(&self, table: &Table, columns: impl Iterator<Item = &'c String>) -> String {
         let key = self.schema.key_columns(table);
         let known = self.schema.columns.get(&table.name);
-        let restricted = |name: &String| self.schema.restricted.get(&(table.name.clone(), name.clone()));
+        let restricted = |name: &String| self.schema.restricted.get(&table.name)?.get(name);
         let is_written = |name: &&String| {
             known.is_some_and(|known| known.contains_key(*name)) && restricted(name) != Some(&Restricted::Computed)
         };
