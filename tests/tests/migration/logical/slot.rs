@@ -105,6 +105,52 @@ async fn a_capture_that_is_killed_before_it_begins_leaves_nothing_after_a_rollba
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_command_waits_for_what_the_server_still_does_for_a_killed_one() {
+    let mut migration = Migration::new(55, 4).await.unwrap();
+    let (client, other) = (migration.postgres.client().await.unwrap(), migration.postgres.client().await.unwrap());
+    migration.phase("cutover", &CAPTURE).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    // A session that has ended gives up its locks before the slot. This one has the slot while it waits
+    // for a lock, and then is stopped.
+    client.batch_execute(CHANGE).await.unwrap();
+    other.batch_execute("BEGIN; LOCK TABLE pg_publication_rel IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let reader = migration.postgres.client().await.unwrap();
+    let read = "SELECT count(*) FROM pg_replication_slots,
+        pg_logical_slot_peek_binary_changes(slot_name, NULL, NULL, 'proto_version', '1', 'publication_names', slot_name)";
+    let command = async {
+        until(&client, "EXISTS (SELECT FROM pg_replication_slots WHERE active)").await;
+        let pid = client.query_one("SELECT active_pid FROM pg_replication_slots", &[]).await.unwrap();
+        let signal =
+            |name: &str| Command::new("kill").args([name, &pid.get::<_, i32>(0).to_string()]).status().unwrap();
+        signal("-STOP");
+        other.batch_execute("COMMIT").await.unwrap();
+        let resume = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            signal("-CONT");
+        };
+        tokio::join!(migration.phase("cutover", &CAPTURE), resume).0.unwrap();
+    };
+    tokio::join!(reader.batch_execute(read), command).0.unwrap();
+    // The triggers are created.
+    other.batch_execute("BEGIN; LOCK TABLE session IN ROW EXCLUSIVE MODE").await.unwrap();
+    let mut program = Command::new(binary("okusuri-migrate").unwrap());
+    program.args(migration.arguments("cutover", &["--to", "dual"])).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = program.spawn().unwrap();
+    until(&client, "EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted)").await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let release = async {
+        until(&client, "(SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted) = 2").await;
+        other.batch_execute("COMMIT").await.unwrap();
+    };
+    tokio::join!(migration.phase("cutover", &["--to", "dual"]), release).0.unwrap();
+    client.batch_execute(CHANGE).await.unwrap();
+    assert_eq!(migration.phase("cutover", &["--to", "dual", "--compare"]).await.unwrap(), PhaseOutcome::Done);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_transaction_that_is_not_visible_when_the_slot_begins_is_in_the_export() {
     let mut migration = Migration::new(53, 4).await.unwrap();
     // A transaction that waits for this standby is in the WAL and is not visible.

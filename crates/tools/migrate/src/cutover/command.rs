@@ -102,7 +102,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
             }
         };
     };
-    if plan.is_none() && !arguments.dry_run {
+    if plan.as_ref().is_none_or(|plan| plan.phase == Phase::Capture) && !arguments.dry_run {
         postgres.lock_installation().await?;
         plan = postgres.plan().await?;
     }

@@ -25,7 +25,7 @@ const TRIES: u32 = 20;
 
 /// Why a transaction was not done.
 pub(super) enum Refusal {
-    /// Another session has a lock.
+    /// Another session has a lock or the slot. A session that ends gives up its locks before its slot.
     Blocked(Failure),
     Failed(Failure),
 }
@@ -33,7 +33,7 @@ pub(super) enum Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error.code() {
-            Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED) => {
+            Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED | &SqlState::OBJECT_IN_USE) => {
                 Self::Blocked(source_failure(error))
             }
             Some(&SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE) => Self::Failed(lost(&source_failure(error).detail)),
@@ -62,8 +62,7 @@ fn unreadable(why: impl std::fmt::Display) -> Failure {
 
 fn blocked(by: &Failure) -> Failure {
     FailureKind::Cutover.because(format!(
-        "a transaction of the application holds a lock that the capture needs: end it, and run the same command again \
-         ({})",
+        "another session holds a lock or the slot that the capture needs: end it, and run the same command again ({})",
         by.detail
     ))
 }
