@@ -263,10 +263,16 @@ async fn lost_requests_and_answers_change_nothing() {
             .collect()
     };
     let faults = EngineFaults { fail_before: chances(), fail_after: chances(), ..EngineFaults::default() };
-    migration.database.engine().faults().set(faults);
+    migration.database.engine().faults().set(faults.clone());
     assert_eq!(migration.phase("load", &[]).await.unwrap(), PhaseOutcome::Done);
     migration.database.engine().faults().set(EngineFaults::default());
     assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
+    let items = migration.items().await.unwrap().len();
+    migration.database.engine().faults().set(faults);
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
+    migration.database.engine().faults().set(EngineFaults::default());
+    assert_eq!(migration.json("report-rollback.json").unwrap()["itemsRemoved"], items);
+    assert_eq!(migration.items().await.unwrap().len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,6 +22,7 @@ use crate::item::{Attributes, Key, read_line};
 use crate::mapping::Target;
 use crate::pace::{Pace, PaceStatus, write_units};
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
+use crate::statements::STATEMENTS_MAX;
 use crate::terminal::{Progress as ProgressBar, progress_bar};
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
@@ -290,7 +291,7 @@ impl Loader<'_> {
                 continue;
             }
             chunk.items.push(writer::Item { attributes, units: write_units(line.len()) });
-            if chunk.items.len() == writer::ITEMS_MAX {
+            if chunk.items.len() == STATEMENTS_MAX {
                 self.put(&mut chunk, written).await?;
             }
         }

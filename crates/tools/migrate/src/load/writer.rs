@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementErrorCodeEnum, BatchStatementRequest, ReturnValue};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use backon::Retryable;
 use store::{StoreError, Table, patient_backoff, unless_condition_failed};
 
@@ -11,10 +11,7 @@ use crate::Failure;
 use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
 use crate::mapping::Target;
 use crate::pace::Pace;
-
-/// [The most statements of a
-/// batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
-pub(super) const ITEMS_MAX: usize = 25;
+use crate::statements::{Executed, STATEMENTS_MAX, execute, statement};
 
 /// The most write units of a batch, far below the 16 MB of a request.
 const BATCH_UNITS_MAX: u64 = 4 * 1024;
@@ -64,7 +61,7 @@ impl Writer {
         let mut rest = items;
         while !rest.is_empty() {
             let mut units = 0;
-            let fitting = rest.iter().take(ITEMS_MAX).take_while(|item| {
+            let fitting = rest.iter().take(STATEMENTS_MAX).take_while(|item| {
                 units += item.units;
                 units <= BATCH_UNITS_MAX
             });
@@ -88,47 +85,20 @@ impl Writer {
     async fn insert(&self, items: &[Item]) -> Result<Vec<bool>, StoreError> {
         let statements = items.iter().map(|item| {
             // As short as possible: each statement is parsed again.
-            let mut statement = format!("INSERT INTO \"{}\" VALUE{{", self.table.name());
+            let mut text = format!("INSERT INTO \"{}\" VALUE{{", self.table.name());
             let mut values = Vec::with_capacity(item.attributes.len());
             for (name, value) in &item.attributes {
-                statement.extend([if values.is_empty() { "'" } else { ",'" }, name, "':?"]);
+                text.extend([if values.is_empty() { "'" } else { ",'" }, name, "':?"]);
                 values.push(value.clone());
             }
-            statement.push('}');
-            BatchStatementRequest::builder().statement(statement).set_parameters(Some(values)).build()
+            text.push('}');
+            statement(text, values)
         });
-        let statements = statements.collect::<Result<_, _>>();
-        let statements = statements.map_err(|error| StoreError::Refused(error.to_string()))?;
-        let answer = self.table.client().batch_execute_statement().set_statements(Some(statements)).send().await?;
-        let answers = answer.responses.unwrap_or_default();
-        if answers.len() != items.len() {
-            let answers = answers.len();
-            return Err(StoreError::Unavailable(format!("{} statements have {answers} answers", items.len())));
+        let executed = execute(&self.table, statements.collect::<Result<_, _>>()?).await?;
+        if executed.contains(&Executed::Throttled) {
+            self.pace.slow_down();
         }
-        let is_inserted = answers.into_iter().map(|answer| match answer.error {
-            None => Ok(true),
-            Some(error) => match error.code {
-                Some(
-                    BatchStatementErrorCodeEnum::ProvisionedThroughputExceeded
-                    | BatchStatementErrorCodeEnum::RequestLimitExceeded
-                    | BatchStatementErrorCodeEnum::ThrottlingError,
-                ) => {
-                    self.pace.slow_down();
-                    Ok(false)
-                }
-                Some(
-                    BatchStatementErrorCodeEnum::DuplicateItem
-                    | BatchStatementErrorCodeEnum::ConditionalCheckFailed
-                    | BatchStatementErrorCodeEnum::TransactionConflict
-                    | BatchStatementErrorCodeEnum::InternalServerError,
-                ) => Ok(false),
-                code => {
-                    let code = code.as_ref().map_or("an unknown error", BatchStatementErrorCodeEnum::as_str);
-                    Err(StoreError::Refused(format!("{code}: {}", error.message.unwrap_or_default())))
-                }
-            },
-        });
-        is_inserted.collect()
+        Ok(executed.iter().map(|executed| *executed == Executed::Done).collect())
     }
 
     async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {

@@ -3,17 +3,20 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementRequest};
+use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
-use store::{StoreError, Table, unless_condition_failed};
+use store::{StoreError, Table, patient_backoff};
 
 use crate::Failure;
 use crate::cutover::{PREFIX, prefix_of};
 use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
 use crate::mapping::Target;
+use crate::source::quoted;
+use crate::statements::{Executed, STATEMENTS_MAX, execute, statement};
 
-/// The number of items that are removed at once in each segment of the table.
-const REMOVED_AT_ONCE: usize = 16;
+/// The number of batches that are removed at once in each segment of the table.
+const BATCHES_AT_ONCE: usize = 4;
 
 /// The number of kept items that the report names.
 const NAMED_MAX: usize = 100;
@@ -26,6 +29,37 @@ pub(super) struct Counts {
     pub(super) own: AtomicU64,
     pub(super) cutover_items: AtomicU64,
     pub(super) named: Mutex<Vec<String>>,
+}
+
+impl Counts {
+    /// An item that stays, because it was changed since the migration.
+    fn name_changed(&self, key: &Key) {
+        count(&self.changed);
+        let mut named = self.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if named.len() < NAMED_MAX {
+            named.push(key.to_string());
+        }
+    }
+}
+
+/// An item to remove.
+#[derive(Debug, Clone)]
+struct Removed {
+    key: Key,
+    /// Whether it counts as an item of the migration.
+    is_counted: bool,
+    /// The attributes that it must still have.
+    condition: Vec<(String, AttributeValue)>,
+}
+
+impl Removed {
+    fn statement(&self, table: &Table, target: &Target) -> Result<BatchStatementRequest, StoreError> {
+        let mut attributes: Vec<_> = self.key.attributes(target).into_iter().collect();
+        attributes.extend(self.condition.iter().cloned());
+        let equal: Vec<_> = attributes.iter().map(|(name, _)| format!("{}=?", quoted(name))).collect();
+        let text = format!("DELETE FROM {} WHERE {}", quoted(table.name()), equal.join(" AND "));
+        statement(text, attributes.into_iter().map(|(_, value)| value).collect())
+    }
 }
 
 /// The items that a pass over the table removes.
@@ -79,14 +113,14 @@ impl Removal<'_> {
         while let Some(page) = pages.next().await {
             let items = page.map_err(StoreError::from)?.items.unwrap_or_default();
             seen(u64::try_from(items.len()).unwrap_or_default());
-            stream::iter(items)
-                .map(|item| async move {
-                    match pass {
-                        RemovalPass::Cutover => self.remove_cutover_item(&item).await,
-                        RemovalPass::Items => self.remove(&item).await,
-                    }
-                })
-                .buffer_unordered(REMOVED_AT_ONCE)
+            let removed = items.into_iter().filter_map(|item| match pass {
+                RemovalPass::Cutover => self.of_cutover(&item),
+                RemovalPass::Items => self.of_run(&item),
+            });
+            let removed: Vec<_> = removed.collect();
+            stream::iter(removed.chunks(STATEMENTS_MAX))
+                .map(|batch| self.remove(batch.to_vec()))
+                .buffer_unordered(BATCHES_AT_ONCE)
                 .try_for_each(|()| async { Ok(()) })
                 .await?;
         }
@@ -97,62 +131,69 @@ impl Removal<'_> {
         Key::of(item, self.target)
     }
 
-    async fn remove_cutover_item(self, item: &Attributes) -> Result<(), Failure> {
-        let Some(key) = self.key(item).filter(|key| key.partition.starts_with(&prefix_of(self.run))) else {
-            return Ok(());
-        };
+    /// An item of the cutover itself, which goes without a condition.
+    fn of_cutover(self, item: &Attributes) -> Option<Removed> {
+        let key = self.key(item).filter(|key| key.partition.starts_with(&prefix_of(self.run)))?;
         count(&self.counts.cutover_items);
-        if !self.dry_run {
-            self.table.delete_item(key.attributes(self.target)).send().await.map_err(StoreError::from)?;
-        }
-        Ok(())
+        (!self.dry_run).then(|| Removed { key, is_counted: false, condition: Vec::new() })
     }
 
-    async fn remove(self, item: &Attributes) -> Result<(), Failure> {
+    /// An item that this run has migrated, and that nobody has changed since. If another writer or
+    /// another run changes the item after it was read, it does not meet the condition.
+    fn of_run(self, item: &Attributes) -> Option<Removed> {
         let Self { counts, target, .. } = self;
-        let Some(key) = self.key(item) else { return Ok(()) };
-        let version = item.get(VERSION).filter(|_| text(item, RUN) == self.run).cloned();
-        let Some(version) = version else {
+        let key = self.key(item)?;
+        let Some(version) = item.get(VERSION).filter(|_| text(item, RUN) == self.run) else {
             if !key.partition.starts_with(PREFIX) {
                 count(&counts.own);
             }
-            return Ok(());
+            return None;
         };
-        let named = || {
-            count(&counts.changed);
-            let mut named = counts.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if named.len() < NAMED_MAX {
-                named.push(key.to_string());
-            }
-        };
-        let updated_at = target.updated_at.as_ref().and_then(|name| item.get(name));
-        if item.get(AS_OF).is_some_and(|as_of| updated_at != Some(as_of)) {
-            named();
-            return Ok(());
+        let mut condition = vec![(VERSION, version.clone()), (RUN, AttributeValue::S(self.run.to_owned()))];
+        if let Some(as_of) = item.get(AS_OF) {
+            let Some(name) = target.updated_at.as_deref().filter(|name| item.get(*name) == Some(as_of)) else {
+                counts.name_changed(&key);
+                return None;
+            };
+            condition.push((name, as_of.clone()));
         }
         if self.keep_items || self.dry_run {
             count(&counts.removed);
-            return Ok(());
+            return None;
         }
-        // If another writer or another run has changed the item since it was read, it no longer
-        // belongs to this run.
-        let mut condition = "#version = :version AND #run = :run".to_owned();
-        let mut request = self.table.delete_item(key.attributes(target));
-        if let Some(updated_at) = &target.updated_at {
-            condition.push_str(" AND (attribute_not_exists(#as_of) OR #as_of = #updated)");
-            request =
-                request.expression_attribute_names("#as_of", AS_OF).expression_attribute_names("#updated", updated_at);
+        let condition = condition.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Some(Removed { key, is_counted: true, condition })
+    }
+
+    /// Removes a batch, and retries the items for which there was no capacity.
+    async fn remove(self, mut batch: Vec<Removed>) -> Result<(), Failure> {
+        let mut waits = patient_backoff().build();
+        loop {
+            let statements = batch.iter().map(|item| item.statement(self.table, self.target));
+            let failure = match execute(self.table, statements.collect::<Result<_, _>>()?).await {
+                Ok(executed) => {
+                    let mut again = Vec::new();
+                    for (item, executed) in batch.into_iter().zip(executed) {
+                        match executed {
+                            Executed::Throttled | Executed::Unknown => again.push(item),
+                            Executed::Refused(Some(_)) => self.counts.name_changed(&item.key),
+                            // Without an item, an earlier attempt has removed it.
+                            Executed::Done | Executed::Refused(None) if item.is_counted => count(&self.counts.removed),
+                            Executed::Done | Executed::Refused(None) => {}
+                        }
+                    }
+                    batch = again;
+                    StoreError::Busy("items are not removed yet".to_owned())
+                }
+                Err(failure) => failure,
+            };
+            if batch.is_empty() {
+                return Ok(());
+            }
+            match waits.next().filter(|_| failure.is_transient()) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(failure.into()),
+            }
         }
-        let request = request
-            .condition_expression(condition)
-            .expression_attribute_names("#version", VERSION)
-            .expression_attribute_names("#run", RUN)
-            .expression_attribute_values(":run", AttributeValue::S(self.run.to_owned()))
-            .expression_attribute_values(":version", version);
-        match unless_condition_failed(request.send().await)? {
-            Some(_) => count(&counts.removed),
-            None => named(),
-        }
-        Ok(())
     }
 }
