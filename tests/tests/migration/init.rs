@@ -138,6 +138,28 @@ async fn a_draft_of_init_copies_an_issue_tracker_and_a_chat_as_it_is() {
     assert_copied_by_draft(CHAT, FEWER_ROOMS, &["rooms", "users"]).await;
 }
 
+/// A table is a lookup table because of its rows, and a restored dump has no statistics of them. By its
+/// columns alone this one would own the classes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_of_init_counts_rows_without_statistics() {
+    let mut postgres = Postgres::start().await.unwrap();
+    let client = postgres.client().await.unwrap();
+    let schema = "
+        CREATE TABLE levels (id int PRIMARY KEY, name text, color text, description text);
+        CREATE TABLE studios (id int PRIMARY KEY, name text, city text, opened date);
+        CREATE TABLE classes (id int PRIMARY KEY, level_id int NOT NULL REFERENCES levels, studio_id int NOT NULL REFERENCES studios)
+            WITH (autovacuum_enabled = false);
+        INSERT INTO levels SELECT n, n FROM generate_series(1, 12) AS n;
+        INSERT INTO studios SELECT n, n FROM generate_series(1, 300) AS n;
+        INSERT INTO classes SELECT n, 1 + n % 12, 1 + n % 300 FROM generate_series(1, 2000) AS n";
+    client.batch_execute(schema).await.unwrap();
+    let made = draft(&postgres, &[]).await;
+    assert_eq!(made["owners"], serde_json::json!(["levels", "studios"]));
+    let owned_by_studio =
+        made["mapping"].as_str().unwrap().contains(r#"owner = { kind = "studio", column = "studio_id""#);
+    assert!(owned_by_studio, "{}", made["mapping"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draft_of_init_copies_the_tables_of_better_auth() {
     let migration = Migration::new(1, 40).await.unwrap();
