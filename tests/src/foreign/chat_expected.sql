@@ -115,7 +115,7 @@ SELECT owner, 'INVITE#' || left(hash, 16), expected.attributes('room_invite', ow
 FROM expected.invites WHERE fault IS NULL
 UNION ALL
 SELECT 'INVITE#' || hash, 'INVITE', expected.attributes('invite', owner, jsonb_build_object(
-    'TTL', CASE WHEN isfinite(expires_at) THEN floor(extract(epoch FROM expires_at)) END))
+    'Hash', hash, 'TTL', CASE WHEN isfinite(expires_at) THEN floor(extract(epoch FROM expires_at)) END))
 FROM expected.invites WHERE fault IS NULL
 UNION ALL
 SELECT owner, 'DEVICE#' || kind || '#' || left(hash, 32), expected.attributes('device', owner, jsonb_build_object(

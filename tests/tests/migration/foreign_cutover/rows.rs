@@ -44,13 +44,13 @@ pub(in crate::migration) const SHOP: Live = Live {
         "UPDATE orders SET status = 'paid', note = coalesce(note, '') || '!' WHERE id / 50 % 7 = ROUND",
         "UPDATE orders SET customer_id = (SELECT id FROM customers ORDER BY id OFFSET ROUND LIMIT 1) WHERE id / 50 % 17 = ROUND",
         "DELETE FROM orders WHERE id / 50 % 23 = ROUND",
-        "UPDATE order_lines SET quantity = quantity + 100 WHERE line_no = ROUND",
+        "UPDATE order_lines SET quantity = quantity + 100 WHERE line_no = ROUND AND quantity < 1000000",
         "DELETE FROM order_lines WHERE line_no = ROUND + 1 AND order_id % 3 = 0",
         "DELETE FROM customers WHERE hashtext(id::text) % 1000 = 50 * ROUND",
         "INSERT INTO orders (id, customer_id, status, placed_at, total, updated_at)
             SELECT 2000000 + ROUND * 100 + row_number() OVER (ORDER BY id), id, 'placed', timestamp '2025-05-05 10:00', ROUND, '2025-05-05'
             FROM customers ORDER BY id LIMIT 20",
-        "UPDATE products SET price = price + 1, discontinued = NOT discontinued WHERE id / 50 % 5 = ROUND",
+        "UPDATE products SET price = price + 1, discontinued = NOT discontinued WHERE id / 50 % 5 = ROUND AND price < 1000000",
         "INSERT INTO stock_movements SELECT 10000000 + id * 100 + ROUND, id, ROUND, 'again', '2025-06-01' FROM products",
     ],
     columns: &[
@@ -99,7 +99,7 @@ pub(super) const TRACKER: Live = Live {
         DELETE FROM watches WHERE project_id NOT IN (SELECT id FROM projects);
         UPDATE watches SET user_id = (user_id / ONE_OF + 1) * ONE_OF",
     changes: &[
-        "UPDATE issues SET state = 'closed', votes = votes + 1, updated_at = '2025-07-01' WHERE number % 7 = ROUND",
+        "UPDATE issues SET state = 'closed', votes = votes + 1, updated_at = '2025-07-01' WHERE number % 7 = ROUND AND votes < 1000000",
         "UPDATE issues SET number = number + 500000 WHERE number % 11 = ROUND AND number < 100000 AND parent_number IS NULL
             AND NOT EXISTS (SELECT FROM issue_labels WHERE issue_labels.project_id = issues.project_id AND issue_number = number)
             AND NOT EXISTS (SELECT FROM issues AS child WHERE child.project_id = issues.project_id AND child.parent_number = issues.number)",

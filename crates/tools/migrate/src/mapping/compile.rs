@@ -2,7 +2,7 @@
 
 mod items;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::code::{Code, Conversion, Template};
 use super::evaluate::Signature;
-use super::file::{ColumnFile, MappingFile, MarkerFile, ParameterKind, TableFile, Text};
+use super::file::{ColumnFile, KeyFile, MappingFile, MarkerFile, ParameterKind, TableFile, Text};
 use super::names::{AnyName, Scope};
 use super::syntax::SyntaxError;
 use super::table::{Column, ColumnType, Join, Owner, RejectRule, Table, TableOwner};
@@ -132,7 +132,7 @@ impl Compiler<'_> {
             tables.push(Arc::new(compiled));
         }
         self.owner_partitions(file, &tables);
-        let markers = file.markers.iter().map(|marker| self.marker(marker)).collect();
+        let markers = file.markers.iter().map(|marker| self.marker(marker, &tables)).collect();
         let digest = Sha256::digest(self.text.as_bytes());
         Mapping {
             target: self.target.clone(),
@@ -306,7 +306,7 @@ impl Compiler<'_> {
         joins
     }
 
-    fn marker(&mut self, marker: &MarkerFile) -> Marker {
+    fn marker(&mut self, marker: &MarkerFile, tables: &[Arc<Table>]) -> Marker {
         let parameters = self.parameters.clone();
         let scope = Scope {
             columns: &AnyName,
@@ -317,12 +317,39 @@ impl Compiler<'_> {
             parameters: &parameters,
             conversions: self.conversions,
         };
+        let (key, leads_to) = (self.key(&scope, &marker.key), self.key(&scope, &marker.leads_to));
+        self.check_attributes(marker.of.as_ref(), (&marker.key, &key), tables);
+        self.check_attributes(marker.marker.as_ref(), (&marker.leads_to, &leads_to), tables);
         Marker {
             marker: marker.marker.as_ref().clone(),
             of: marker.of.as_ref().clone(),
-            key: self.key(&scope, &marker.key),
-            leads_to: self.key(&scope, &marker.leads_to),
+            key,
+            leads_to,
             is_contested: marker.contested,
+        }
+    }
+
+    /// Refuses a key with an attribute that no item of the type has: every check would report each
+    /// marker. An extension may make the items of a type that the mapping does not have.
+    fn check_attributes(&mut self, kind: &str, (file, key): (&KeyFile, &[Template; 2]), tables: &[Arc<Table>]) {
+        let items: Vec<_> = tables.iter().flat_map(|table| &table.items).filter(|item| item.kind == kind).collect();
+        if items.is_empty() {
+            return;
+        }
+        let target = &self.target;
+        let made = [Some(&target.partition), target.sort.as_ref(), Some(&target.kind), Some(&target.owner)];
+        let mut known: BTreeSet<&String> = made.into_iter().flatten().collect();
+        known.extend(items.iter().flat_map(|item| &item.attributes).map(|attribute| &attribute.name));
+        let mut missing = BTreeSet::new();
+        for code in key.iter().flat_map(Template::codes) {
+            code.each(&mut |code| {
+                if let Code::Column(names) = code {
+                    missing.extend(names.iter().filter(|name| !known.contains(name)).cloned());
+                }
+            });
+        }
+        for name in missing {
+            self.error(file.span().start, format!("no item of the type {kind:?} has the attribute {name:?}"));
         }
     }
 }

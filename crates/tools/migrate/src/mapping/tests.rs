@@ -261,6 +261,11 @@ fn every_error_of_a_file_is_shown_with_its_place() {
             "kind = \"products\", column",
             "line 40, column 18: there is no owner \"products\"",
         ),
+        (
+            "PHONE#{Phone}",
+            "PHONE#{Mobile}",
+            "line 82, column 7: no item of the type \"customer\" has the attribute \"Mobile\"",
+        ),
         ("price = \"number\"", "price = \"decimal\"", "line 41, column 33: \"decimal\" is not a type"),
         ("SK = \"PRODUCT\"", "Sort = \"PRODUCT\"", "line 44, column 7: a key has PK and SK, like `target.key`"),
         (
