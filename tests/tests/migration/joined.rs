@@ -235,6 +235,11 @@ async fn a_preflight_names_joins_without_an_index_and_tables_whose_changes_are_n
     assert_eq!(report.json["stops"], json!([]));
     assert_eq!(report.json["warnings"].as_array().unwrap().len(), 1, "{}", report.text);
     assert!(report.text.contains("members is joined with users by user_id, and has no index"), "{}", report.text);
+    // A large table without an index for its owners.
+    let large = "INSERT INTO messages SELECT n, 1, 1, repeat('x', 1000) FROM generate_series(10000, 20000) AS n";
+    client.batch_execute(large).await.unwrap();
+    let report = preflight(&migration).await;
+    assert!(report.text.contains("messages has no index that begins with from_id"), "{}", report.text);
     let change = "CREATE TABLE old_messages () INHERITS (messages);
         ALTER TABLE countries RENAME TO all_countries; CREATE VIEW countries AS SELECT * FROM all_countries";
     client.batch_execute(change).await.unwrap();

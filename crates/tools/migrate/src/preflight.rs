@@ -31,6 +31,9 @@ pub struct Arguments {
     capture: CaptureMode,
 }
 
+/// The size in bytes from which on an index is missed.
+const LARGE: i64 = 8 * 1024 * 1024;
+
 /// What was found: some of it stops a cutover.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -114,6 +117,7 @@ async fn find(
         // `Schema::check` names tables that are missing.
         if schema.columns.contains_key(&table.name) {
             find_in_table(client, schema, (&table.name, &schema.key_columns(table)), ignored, &mut findings).await?;
+            find_unindexed_owner(client, schema, table, &mut findings).await?;
             find_unindexed_joins(client, schema, table, &mut findings).await?;
         }
     }
@@ -186,6 +190,35 @@ async fn find_in_table(
     Ok(())
 }
 
+/// Whether an index of the table begins with one of these columns.
+async fn has_index(client: &Client, table: &str, columns: &[String]) -> Result<bool, Failure> {
+    let sql = "SELECT EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+               WHERE indrelid = to_regclass($1) AND indpred IS NULL AND attname = ANY ($2))";
+    Ok(client.query_one(sql, &[&table, &columns]).await.map_err(source_failure)?.get(0))
+}
+
+/// A large table that is read as a whole for each owner.
+async fn find_unindexed_owner(
+    client: &Client,
+    schema: &Schema,
+    table: &Table,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    let Some(owner) = &table.owner else { return Ok(()) };
+    let column = schema.column(table, &owner.column).unwrap_or(&owner.column);
+    let name = schema.table(&table.name);
+    let sql = "SELECT coalesce((SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree(to_regclass($1))),
+                               pg_relation_size(to_regclass($1)), 0) > $2::bigint";
+    let is_large = client.query_one(sql, &[&name, &LARGE]).await.map_err(source_failure)?.get(0);
+    if is_large && !has_index(client, &name, &[column.to_owned()]).await? {
+        findings.warnings.push(format!(
+            "{} has no index that begins with {column}: a move and a comparison read all of it for each owner",
+            table.name
+        ));
+    }
+    Ok(())
+}
+
 /// Joins by which each change of another table's row reads a whole table.
 async fn find_unindexed_joins(
     client: &Client,
@@ -196,10 +229,7 @@ async fn find_unindexed_joins(
     for (table, join) in schema.mapping.joins_across(joined) {
         let own = join.on.iter().map(|(_, own)| schema.column(table, own).unwrap_or(own).to_owned());
         let own: Vec<_> = own.collect();
-        let sql = "SELECT EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
-                   WHERE indrelid = to_regclass($1) AND indpred IS NULL AND attname = ANY ($2))";
-        let name = schema.table(&table.name);
-        if !client.query_one(sql, &[&name, &own]).await.map_err(source_failure)?.get::<_, bool>(0) {
+        if !has_index(client, &schema.table(&table.name), &own).await? {
             findings.warnings.push(format!(
                 "{0} is joined with {1} by {2}, and has no index that begins with it: each change of {1} reads all of {0}",
                 table.name,

@@ -70,6 +70,10 @@ async fn peaks(work: &Path, rows: u32) -> Result<Vec<f64>> {
         INSERT INTO medication_logs (user_id, has_bleeding, created_at, updated_at)
             SELECT user_id, n % 7 = 0, timestamptz '2025-01-01' + n * interval '1 day', timestamptz '2025-01-01' + n * interval '1 day'
             FROM generate_series(1, {users}) AS user_id, generate_series(1, {each} + 1) AS n;
+        CREATE INDEX ON account ("userId");
+        CREATE INDEX ON medication_logs (user_id);
+        CREATE INDEX ON session ("userId");
+        CREATE INDEX ON notification_settings (user_id);
         ANALYZE;"#
     );
     source.client.batch_execute(&sql).await?;
