@@ -108,6 +108,8 @@ async fn interrupted(migration: &Migration, client: &Client, random: &mut Rng, f
             done = migration.phase("cutover", flags) => done,
             never = kill => never,
         };
+        // The server may still carry out the last kill, which must not meet the next command.
+        client.batch_execute("SELECT").await.unwrap();
         match done {
             Ok(_) => return kills,
             Err(failure) if [FailureKind::SourceGone, FailureKind::SourceUnreachable].contains(&failure.kind) => {}
