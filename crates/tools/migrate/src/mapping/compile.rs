@@ -336,9 +336,7 @@ impl Compiler<'_> {
         if items.is_empty() {
             return;
         }
-        let target = &self.target;
-        let made = [Some(&target.partition), target.sort.as_ref(), Some(&target.kind), Some(&target.owner)];
-        let mut known: BTreeSet<&String> = made.into_iter().flatten().collect();
+        let mut known: BTreeSet<&String> = self.target.made().collect();
         known.extend(items.iter().flat_map(|item| &item.attributes).map(|attribute| &attribute.name));
         let mut missing = BTreeSet::new();
         for code in key.iter().flat_map(Template::codes) {

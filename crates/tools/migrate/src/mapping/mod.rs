@@ -66,6 +66,13 @@ pub struct Target {
     pub ttl: Option<String>,
 }
 
+impl Target {
+    /// The attributes that the tool makes itself.
+    fn made(&self) -> impl Iterator<Item = &String> {
+        [Some(&self.partition), self.sort.as_ref(), Some(&self.kind), Some(&self.owner)].into_iter().flatten()
+    }
+}
+
 /// A parameter of the mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {

@@ -91,9 +91,7 @@ impl Compiler<'_> {
     }
 
     fn attribute(&mut self, scope: &Scope<'_>, name: &str, attribute: &Spanned<AttributeFile>) -> Option<Attribute> {
-        let target = &self.target;
-        let made = [Some(&target.partition), target.sort.as_ref(), Some(&target.kind), Some(&target.owner)];
-        if made.into_iter().flatten().any(|made| made == name) {
+        if self.target.made().any(|made| made == name) {
             self.error(attribute.span().start, format!("{name} is made by the tool"));
             return None;
         }
