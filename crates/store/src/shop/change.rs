@@ -63,7 +63,7 @@ pub(super) struct Subject<'a> {
 }
 
 /// The items that a decision is based on.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Before {
     pub(super) product: Option<Product>,
     item: Option<Item>,
@@ -74,6 +74,18 @@ impl Before {
     /// One of the other items of [`Subject::beside`], or a marker.
     pub(super) fn beside(&self, sort: &str) -> Option<&Item> {
         self.beside.get(sort)
+    }
+
+    /// Whether an error of the decision is the request's result. The items may be of different
+    /// moments, and a copy of the request may have taken effect in between. Its client must not be
+    /// told that the request has failed.
+    fn is_final<R>(&self, error: &ChangeError<R>, subject: &Subject<'_>, previous: Option<&Self>) -> bool {
+        match error {
+            // Without markers, one item alone decides, or storing the refusal finds the copy.
+            ChangeError::Refused(_) => subject.markers.is_empty() || previous.is_some(),
+            // Items that are the same in two reads were there together between the reads.
+            _ => previous == Some(self),
+        }
     }
 
     /// The result of an earlier request, from its marker. A marker with another fingerprint takes
@@ -152,7 +164,7 @@ impl Changes {
     ) -> Result<ChangeOutcome<T>, ChangeError<R>> {
         let mut retry = Retry::new();
         let mut written: Vec<String> = Vec::new();
-        let mut is_refused = false;
+        let mut doubted: Option<Before> = None;
         loop {
             let before = self.read(&subject).await?;
             match before.known(&subject)? {
@@ -172,12 +184,12 @@ impl Changes {
                 None => {}
             }
             let plan = match decide(&before) {
-                // Decide once more before refusing. The markers may have been read before the
-                // product, and a copy of this request may have taken effect in between. Its client
-                // must not be told that too little is left for a request that has succeeded.
-                Err(ChangeError::Refused(_)) if !subject.markers.is_empty() && !is_refused => {
-                    is_refused = true;
-                    continue;
+                Err(error) if !before.is_final(&error, &subject, doubted.as_ref()) => {
+                    let is_first = doubted.replace(before).is_none();
+                    if is_first || retry.wait().await {
+                        continue;
+                    }
+                    return Err(ChangeError::Conflict);
                 }
                 Err(error) => return Err(error),
                 Ok(Decision::Nothing(outcome)) => return Ok(ChangeOutcome::AlreadyApplied(outcome)),

@@ -107,7 +107,7 @@ impl Wire {
         response(status, &body)
     }
 
-    async fn send_one(&self, operation: &str, body: Value) -> Result<(u16, Value), ConnectorError> {
+    async fn send_one(&self, operation: &str, mut body: Value) -> Result<(u16, Value), ConnectorError> {
         if self.is_perfect {
             return Ok(self.world.with(|state| apply(state, operation, &body)));
         }
@@ -143,8 +143,15 @@ impl Wire {
             sleep(Duration::from_millis(PATIENCE_MS)).await;
             return Err(ConnectorError::timeout("no reply yet".into()));
         }
+        let read_before = match operation {
+            "BatchGetItem" => self.read_some(&mut body).await,
+            _ => Vec::new(),
+        };
         let (answer, fault) = self.world.with(|state| {
-            let answer = apply(state, operation, &body);
+            let mut answer = apply(state, operation, &body);
+            if let Some(items) = answer.1["Responses"][TABLE].as_array_mut() {
+                items.extend(read_before);
+            }
             let fault = ["crash after a request", "lost reply"].into_iter().find(|fault| state.strikes(fault));
             (answer, fault)
         });
@@ -153,6 +160,27 @@ impl Wire {
             None => Ok(answer),
             Some("crash after a request") => self.die().await.map(|_| (0, Value::Null)),
             Some(_) => closed(),
+        }
+    }
+
+    /// Reads some items of a `BatchGetItem` before the others, and removes their keys from the
+    /// request: DynamoDB reads each item at a moment of its own.
+    async fn read_some(&self, body: &mut Value) -> Vec<Value> {
+        let Some(keys) = body["RequestItems"][TABLE]["Keys"].as_array_mut() else { return Vec::new() };
+        let (first, pause) = self.world.with(|state| {
+            state.rng.shuffle(keys);
+            (keys.split_off(state.rng.usize(1..=keys.len())), state.latency())
+        });
+        if first.is_empty() {
+            return Vec::new();
+        }
+        let mut request = body.clone();
+        request["RequestItems"][TABLE]["Keys"] = first.into();
+        let (_, mut answer) = self.world.with(|state| apply(state, "BatchGetItem", &request));
+        sleep(pause).await;
+        match answer["Responses"][TABLE].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
         }
     }
 
