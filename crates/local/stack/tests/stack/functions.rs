@@ -1,0 +1,148 @@
+//! Real Lambda binaries behind the stack's Runtime API: results, errors, crashes, timeouts, limits.
+
+use crate::support::Stage;
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+use tidemark_local::startup::RunningStack;
+
+async fn invoke(running: &RunningStack, name: &str, event: &Value) -> Response {
+    let url = format!("{}/2015-03-31/functions/{name}/invocations", running.admin.addresses.http);
+    Client::new().post(url).body(event.to_string()).send().await.unwrap()
+}
+
+async fn failure(running: &RunningStack, event: Value) -> Value {
+    let response = invoke(running, "test_function", &event).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.headers()["x-amz-function-error"], "Unhandled");
+    response.json().await.unwrap()
+}
+
+async fn pid(running: &RunningStack) -> u64 {
+    let context: Value = invoke(running, "test_function", &json!({"do": "context"})).await.json().await.unwrap();
+    context["pid"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn a_function_is_invoked_by_each_of_its_names_with_its_environment() {
+    let running = Stage::new("", "").start().await;
+    for name in [
+        "test_function",
+        "the-test_function",
+        "TestFunction",
+        "arn:aws:lambda:us-east-1:000000000000:function:the-test_function",
+    ] {
+        let response = invoke(&running, name, &json!({"do": "context"})).await;
+        assert_eq!(response.headers()["x-amz-executed-version"], "$LATEST", "{name}");
+        let context: Value = response.json().await.unwrap();
+        assert_eq!(context["functionArn"], "arn:aws:lambda:us-east-1:000000000000:function:the-test_function");
+        assert_eq!(context["greeting"], "hello from us-east-1");
+        assert_eq!(context["memory"], "128");
+        assert_eq!(context["dynamodb"], json!(running.admin.addresses.dynamodb));
+        assert_eq!(context["timeLeft"], true);
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_warm_instance_is_reused_and_errors_of_the_handler_leave_it_alive() {
+    let running = Stage::new("", "").start().await;
+    let before = pid(&running).await;
+    let error = failure(&running, json!({"do": "fail"})).await;
+    assert!(error["errorMessage"].as_str().unwrap().contains("told to fail"), "{error}");
+    assert_eq!(pid(&running).await, before);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn an_instance_that_crashes_or_times_out_is_replaced() {
+    let running = Stage::new("", "").start().await;
+    let first = pid(&running).await;
+    let error = failure(&running, json!({"do": "crash"})).await;
+    assert_eq!(error["errorType"], "Runtime.ExitError");
+    assert!(error["errorMessage"].as_str().unwrap().ends_with("exit status 7"), "{error}");
+    let second = pid(&running).await;
+    assert_ne!(second, first);
+    let error = failure(&running, json!({"do": "sleep"})).await;
+    assert_eq!(error["errorType"], "Sandbox.Timedout");
+    assert!(error["errorMessage"].as_str().unwrap().ends_with("Task timed out after 2.00 seconds"), "{error}");
+    assert_ne!(pid(&running).await, second);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn concurrent_invocations_run_in_separate_instances() {
+    let running = Stage::new("", "").start().await;
+    let sleep = json!({"do": "sleep", "ms": 1500});
+    let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
+    assert!(one.status().is_success() && two.status().is_success());
+    assert_eq!(running.admin.functions.get("test_function").unwrap().idle_instances(), 2);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn calls_beyond_the_reserved_concurrency_are_throttled() {
+    let running = Stage::new("ReservedConcurrentExecutions: 1", "").start().await;
+    let sleep = json!({"do": "sleep", "ms": 1500});
+    let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
+    let mut statuses = [one.status().as_u16(), two.status().as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 429]);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn payloads_beyond_the_limits_of_lambda_are_rejected() {
+    let running = Stage::new("", "").start().await;
+    let error = failure(&running, json!({"do": "large"})).await;
+    assert_eq!(error["errorType"], "Function.ResponseSizeTooLarge");
+    let large = json!("x".repeat(6 * 1024 * 1024));
+    let response = invoke(&running, "test_function", &large).await;
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(response.headers()["x-amzn-errortype"], "RequestTooLargeException");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn the_invoke_api_returns_the_errors_of_lambda() {
+    let running = Stage::new("", "").start().await;
+    let response = invoke(&running, "nobody", &json!({})).await;
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    assert_eq!(response.headers()["x-amzn-errortype"], "ResourceNotFoundException");
+    let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
+    let response = Client::new().post(&url).body("{not json").send().await.unwrap();
+    assert_eq!(response.headers()["x-amzn-errortype"], "InvalidRequestContentException");
+    let event = Client::new().post(&url).header("X-Amz-Invocation-Type", "Event").body("{}").send().await.unwrap();
+    assert_eq!(event.status(), StatusCode::ACCEPTED);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_function_may_invoke_another_only_if_its_policies_say_so() {
+    let stage = Stage::new("", "");
+    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
+    let template = template.replace("Policies: AdministratorAccess", "Policies: AWSLambdaBasicExecutionRole");
+    std::fs::write(stage.path("template.yaml"), template).unwrap();
+    let running = stage.start().await;
+    let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
+    let signed_by = |caller: &str| {
+        let credential = format!("AWS4-HMAC-SHA256 Credential={caller}/20260101/us-east-1/lambda/aws4_request");
+        Client::new().post(&url).header("Authorization", credential).body("{}").send()
+    };
+    let refused = signed_by("the-test_function").await.unwrap();
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    assert_eq!(refused.headers()["x-amzn-errortype"], "AccessDeniedException");
+    assert!(refused.text().await.unwrap().contains("is not authorized to perform: lambda:InvokeFunction"));
+    assert_eq!(signed_by("somebody").await.unwrap().status(), StatusCode::OK);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_failed_start_is_reported_with_the_output_of_the_function() {
+    let stage = Stage::new("", "");
+    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
+    let template = template.replace("          GREETING:", "          INIT: exit\n          GREETING:");
+    std::fs::write(stage.path("template.yaml"), template).unwrap();
+    let error = stage.refusal().await;
+    assert!(error.contains("test_function") && error.contains("exit status 3"), "{error}");
+    assert!(error.contains("test_function cannot start: INIT says so"), "{error}");
+}

@@ -1,0 +1,176 @@
+//! The real binary: its start-up text, its ports, and its remains after it ends.
+
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::Stage;
+
+struct Stack {
+    process: Child,
+    banner: Vec<String>,
+}
+
+impl Stack {
+    fn start(stage: &Stage) -> Self {
+        let mut process = command(stage, &[]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut banner = Vec::new();
+        for line in lines {
+            banner.push(line);
+            if banner.last().unwrap().starts_with("ready") {
+                break;
+            }
+        }
+        Self { process, banner }
+    }
+
+    fn http(&self) -> &str {
+        self.banner.last().unwrap().split_whitespace().last().unwrap().trim_end_matches('/')
+    }
+
+    fn port(&self) -> &str {
+        self.http().rsplit_once(':').unwrap().1
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+fn command(stage: &Stage, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidemark-local"));
+    command.args(stage.arguments()).args(more).stdin(Stdio::null());
+    command
+}
+
+/// The stack's function processes, found by the recording path in their environment: each test has
+/// its own path.
+fn test_functions(stage: &Stage) -> usize {
+    let recording = format!("RECORDING={}", stage.path("recording.jsonl").display());
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments
+        .filter(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == recording.as_bytes()))
+        .count()
+}
+
+fn until(what: &str, wanted: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !wanted() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_banner_lists_functions_and_addresses_and_ends_with_ready() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let mut stack = Stack::start(&stage);
+    let banner = stack.banner.join("\n");
+    for part in [
+        "test_function  (128 MB, 2 s)",
+        "  GET /things/{id}",
+        "  stream of things, up to 10 records per batch",
+        "DynamoDB",
+        "/data",
+    ] {
+        assert!(banner.contains(part), "{part} is missing in:\n{banner}");
+    }
+    stack.signal("-TERM");
+    assert!(stack.process.wait().unwrap().success());
+}
+
+#[test]
+fn the_banner_lists_the_websocket_api_and_its_routes() {
+    let stage = Stage::sockets(&["$connect", "say"], "");
+    let mut stack = Stack::start(&stage);
+    let banner = stack.banner.join("\n");
+    let address = format!("WebSocket API ws://127.0.0.1:{}/ws", stack.port());
+    for part in [address.as_str(), "  WebSocket $connect", "  WebSocket say"] {
+        assert!(banner.contains(part), "{part} is missing in:\n{banner}");
+    }
+    stack.signal("-TERM");
+    assert!(stack.process.wait().unwrap().success());
+}
+
+#[test]
+fn ctrl_c_and_sigterm_end_all_processes() {
+    for signal in ["-INT", "-TERM"] {
+        let stage = Stage::new("", "");
+        let mut stack = Stack::start(&stage);
+        assert_eq!(test_functions(&stage), 1);
+        stack.signal(signal);
+        assert!(stack.process.wait().unwrap().success());
+        assert_eq!(test_functions(&stage), 0, "{signal}");
+    }
+}
+
+#[test]
+fn instances_end_by_themselves_when_the_stack_is_killed_and_the_next_start_works() {
+    let stage = Stage::new("", "");
+    let mut stack = Stack::start(&stage);
+    assert_eq!(test_functions(&stage), 1);
+    stack.signal("-KILL");
+    stack.process.wait().unwrap();
+    until("the end of the instances", || test_functions(&stage) == 0);
+    let mut again = Stack::start(&stage);
+    again.signal("-TERM");
+    assert!(again.process.wait().unwrap().success());
+}
+
+#[test]
+fn a_start_on_a_used_port_or_folder_names_it() {
+    let (stage, other) = (Stage::new("", ""), Stage::new("", ""));
+    let mut stack = Stack::start(&stage);
+    let refusal = |command: &mut Command| {
+        let output = command.output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let port = stack.port().to_owned();
+    let error =
+        refusal(Command::new(env!("CARGO_BIN_EXE_tidemark-local")).args(
+            other.arguments().into_iter().map(|argument| argument.replace("--port=0", &format!("--port={port}"))),
+        ));
+    assert!(error.contains(&format!("port {port} is in use")), "{error}");
+    assert_eq!(error.matches("os error").count(), 1, "the cause once: {error}");
+    let error = refusal(&mut command(&stage, &[]));
+    assert!(error.contains("is in use by another stack"), "{error}");
+    stack.signal("-TERM");
+    stack.process.wait().unwrap();
+}
+
+#[test]
+fn only_the_owner_can_read_the_data_folder() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let data = stage.path("data");
+    for was in [None, Some(0o755)] {
+        if let Some(mode) = was {
+            std::fs::set_permissions(&data, Permissions::from_mode(mode)).unwrap();
+        }
+        let mut stack = Stack::start(&stage);
+        stack.signal("-TERM");
+        assert!(stack.process.wait().unwrap().success());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&data), 0o700);
+        let mut files = 0;
+        let mut folders = vec![data.clone()];
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    assert_eq!(mode(&path), 0o700, "{}", path.display());
+                    folders.push(path);
+                } else {
+                    assert_eq!(mode(&path), 0o600, "{}", path.display());
+                    files += 1;
+                }
+            }
+        }
+        assert!(files >= 2, "the database and the lock");
+    }
+}

@@ -1,0 +1,36 @@
+//! Some random games on every test run, and the proof that a leak would be noticed.
+
+use std::collections::BTreeMap;
+
+use tidemark_sim::{Embedded, GameOutcome, play_game};
+
+fn play(seed: u64, is_leaky: bool) -> GameOutcome {
+    play_game(seed, Box::new(Embedded::new().unwrap()), false, is_leaky).unwrap()
+}
+
+#[test]
+fn no_game_breaks_a_promise() {
+    let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut posts, mut solved) = (0, 0);
+    for seed in 1..=15 {
+        let outcome = play(seed, false);
+        assert!(outcome.broken.is_empty(), "seed {seed}: {:#?}", outcome.broken);
+        posts += outcome.posts;
+        solved += outcome.solved;
+        for (fault, count) in outcome.faults {
+            *faults.entry(fault).or_default() += count;
+        }
+    }
+    assert_eq!(faults.len(), 14, "each kind of fault has to strike: {faults:?}");
+    assert!(posts > 1_000 && solved > 20, "{posts} posts, {solved} right guesses");
+}
+
+#[test]
+fn a_game_is_played_again_just_as_it_was() {
+    assert_eq!(play(7, false), play(7, false));
+}
+
+#[test]
+fn an_answer_in_a_message_is_noticed() {
+    assert!(play(3, true).broken.iter().any(|line| line.contains("was told")));
+}

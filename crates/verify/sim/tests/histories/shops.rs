@@ -1,0 +1,87 @@
+//! Some crowds at the shop on every test run, and the proof that broken promises would be noticed.
+//! `make sim-shop` plays more.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::thread;
+
+use tidemark_sim::{Embedded, ShopOutcome, Weakness, play_shop};
+
+fn play(seed: u64, weakness: Option<Weakness>) -> ShopOutcome {
+    play_shop(seed, weakness, Box::new(Embedded::new().unwrap()), false).unwrap()
+}
+
+/// Plays the histories of some seeds on two threads.
+fn play_all(seeds: Range<u64>) -> Vec<ShopOutcome> {
+    let (odd, even) = seeds.partition::<Vec<_>, _>(|seed| seed % 2 == 1);
+    let half = |seeds: Vec<u64>| move || seeds.into_iter().map(|seed| play(seed, None)).collect::<Vec<_>>();
+    thread::scope(|scope| {
+        let odd = scope.spawn(half(odd));
+        let mut outcomes = half(even)();
+        outcomes.extend(odd.join().unwrap());
+        outcomes
+    })
+}
+
+/// Asserts that two of the histories are wrong.
+fn assert_caught(weakness: Weakness, seeds: Range<u64>) {
+    let wrong = seeds.filter(|seed| !play(*seed, Some(weakness)).broken.is_empty()).take(2);
+    assert_eq!(wrong.count(), 2, "{weakness:?}");
+}
+
+#[test]
+fn no_crowd_breaks_a_promise() {
+    let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut calm, mut rows) = (0, 0);
+    for outcome in play_all(1..25) {
+        assert!(outcome.broken.is_empty(), "make sim-shop SEED={}: {:#?}", outcome.seed, outcome.broken);
+        // A client of the original design comes in calm histories too.
+        calm += usize::from(outcome.faults.keys().all(|kind| kind.starts_with("foreign ")));
+        rows += outcome.rows;
+        for (fault, count) in outcome.faults {
+            *faults.entry(fault).or_default() += count;
+        }
+    }
+    assert!(faults.len() >= 15, "each kind of fault has to strike: {faults:?}");
+    assert!(calm > 0 && rows > 500, "{calm} calm histories, {rows} rows");
+}
+
+#[test]
+fn a_crowd_comes_again_just_as_it_was() {
+    assert_eq!(play(7, None), play(7, None));
+}
+
+#[test]
+fn a_lock_on_the_stocks_value_is_caught() {
+    assert_caught(Weakness::LockOnValue, 1..7);
+}
+
+#[test]
+fn a_lock_that_a_foreign_writer_does_not_know_is_caught() {
+    assert_caught(Weakness::LockOnVersion, 1..9);
+}
+
+#[test]
+fn refusals_that_nothing_remembers_are_caught() {
+    assert_caught(Weakness::RefusalsForgotten, 1..17);
+}
+
+#[test]
+fn a_change_without_a_lock_is_caught() {
+    assert_caught(Weakness::NoLock, 1..7);
+}
+
+#[test]
+fn requests_that_nothing_remembers_are_caught() {
+    assert_caught(Weakness::NoIdempotencyMarkers, 1..7);
+}
+
+#[test]
+fn a_row_outside_of_the_transaction_is_caught() {
+    assert_caught(Weakness::RowsOutsideTransaction, 1..7);
+}
+
+#[test]
+fn an_expiry_that_nothing_remembers_is_caught() {
+    assert_caught(Weakness::ExpiryForgotten, 8..20);
+}
