@@ -2,7 +2,6 @@
 //! holder gives the key up, the one with the best claim gets it.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -25,11 +24,10 @@ pub(super) struct WaitingRow {
 
 /// A line of the rejected rows.
 #[derive(Deserialize)]
-struct Rejected<'l> {
+struct Rejected {
     table: String,
     reason: String,
-    #[serde(borrow)]
-    row: &'l RawValue,
+    row: Box<RawValue>,
 }
 
 /// The key in the list.
@@ -63,18 +61,16 @@ impl Sides {
 
     /// Remembers the rows that lost a key to another owner in the transformation. May be repeated.
     pub(super) async fn wait_for_lost_keys(&self, run: &Run) -> Result<(), Failure> {
-        let unreadable = |error: &dyn std::fmt::Display| FailureKind::RunFolder.because(format!("{REJECTS}: {error}"));
-        let Ok(file) = std::fs::File::open(run.path(REJECTS)) else { return Ok(()) };
-        for line in BufReader::new(file).lines() {
-            let line = line.map_err(|error| unreadable(&error))?;
-            let rejected: Rejected<'_> = serde_json::from_str(&line).map_err(|error| unreadable(&error))?;
+        for rejected in run.read_lines(REJECTS)? {
+            let rejected: Rejected = rejected?;
             let Some(table) = self.world.mapping.table(&rejected.table) else { continue };
             let is_reason = |reason: &str| reason == rejected.reason;
             if !table.items.iter().any(|item| !item.is_own && is_reason(item.conflict.reason.as_str())) {
                 continue;
             }
             // The line does not have the values of secret columns, and the row may have changed since.
-            let row = Row::read(table, rejected.row.get()).map_err(|error| unreadable(&error))?;
+            let row = Row::read(table, rejected.row.get());
+            let row = row.map_err(|error| FailureKind::RunChanged.because(format!("{REJECTS}: {error}")))?;
             let Some(row) = self.postgres.row_by_id(&row).await? else { continue };
             let Some(owner) = row.owner.clone() else { continue };
             let own = self.postgres.user(&owner).await?;
