@@ -122,8 +122,10 @@ async fn a_command_waits_for_what_the_server_still_does_for_a_killed_one() {
     let command = async {
         until(&client, "EXISTS (SELECT FROM pg_replication_slots WHERE active)").await;
         let pid = client.query_one("SELECT active_pid FROM pg_replication_slots", &[]).await.unwrap();
-        let signal =
-            |name: &str| Command::new("kill").args([name, &pid.get::<_, i32>(0).to_string()]).status().unwrap();
+        let signal = |name: &str| {
+            let sent = Command::new("kill").args([name, &pid.get::<_, i32>(0).to_string()]).status().unwrap();
+            assert!(sent.success(), "{name}: {sent}");
+        };
         signal("-STOP");
         other.batch_execute("COMMIT").await.unwrap();
         let resume = async {
