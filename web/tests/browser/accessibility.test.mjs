@@ -35,7 +35,14 @@ for (const [size, viewport] of Object.entries(viewports)) {
 }
 
 test('the Tab key reaches everything in reading order, beginning with the skip link', async () => {
-  const { page, close } = await open();
+  // A page that loads slowly scrolls only after the browser has chosen where the Tab key starts.
+  const slowly = () => {
+    const scroll = Element.prototype.scrollIntoView;
+    Element.prototype.scrollIntoView = function (/** @type {ScrollIntoViewOptions | boolean | undefined} */ how) {
+      addEventListener('load', () => setTimeout(() => scroll.call(this, how)));
+    };
+  };
+  const { page, close } = await open({ prepare: (page) => page.addInitScript(slowly) });
   await figures(page);
   await page.locator('[data-testid=periods] tr:not([aria-hidden])').first().waitFor();
   /** @type {(string | undefined)[]} */

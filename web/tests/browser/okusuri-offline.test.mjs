@@ -8,6 +8,13 @@ import { dayAt, OkusuriServer, today } from './okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
+/** On a busy machine, Chromium may tell a new page too late that it is offline, and without an event. */
+async function tellOffline(/** @type {import('playwright-core').Page} */ page) {
+  if (!(await page.evaluate(() => navigator.onLine))) return;
+  await page.context().setOffline(false);
+  await page.context().setOffline(true);
+}
+
 test('entries made offline are sent later, in order, once', async () => {
   const server = new OkusuriServer();
   const { page, context, close } = await open(server);
@@ -49,12 +56,14 @@ test('the page opens without a network, shows cached data and accepts entries', 
   server.isDown = true;
   await context.setOffline(true);
   await page.reload();
+  await tellOffline(page);
   await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
   await page.getByText('You are offline.').waitFor();
   await page.getByTestId('as-of').waitFor();
   await page.getByTestId('take').click();
   await act(page).getByText('No bleeding · waiting to be sent').waitFor();
   await page.goto(new URL('/okusuri/?view=calendar', page.url()).href);
+  await tellOffline(page);
   await page.getByRole('button', { name: 'Sat, 21 Nov 2026, today, taken, waiting to be sent' }).waitFor();
   await page.getByRole('link', { name: 'History' }).click();
   assert.equal(await page.getByTestId('history').locator('li').count(), 51);
@@ -71,6 +80,7 @@ test('the page opens without a network, shows cached data and accepts entries', 
   server.isDown = true;
   await context.setOffline(true);
   await page.goto(new URL('/okusuri/', page.url()).href);
+  await tellOffline(page);
   await page.getByText('You need an internet connection to sign in.').waitFor();
   assert.equal(await page.getByTestId('take').count(), 0);
   await close();
