@@ -156,7 +156,7 @@ pub(super) const CHAT: Live = Live {
         INSERT INTO members SELECT rooms.id, kept.id, 'member' FROM rooms, kept WHERE hashtext(rooms.id || kept.id::text) % 5 = 0 ON CONFLICT DO NOTHING;
         DELETE FROM invites WHERE room_id NOT IN (SELECT id FROM rooms_kept);
         UPDATE invites SET invited_by = NULL WHERE invited_by NOT IN (SELECT id FROM kept);
-        DELETE FROM devices WHERE id % 10 <> 0;
+        DELETE FROM devices WHERE id % 10 <> 0 AND id % 45 NOT IN (1, 2);
         UPDATE devices SET user_id = (SELECT id FROM kept ORDER BY md5(id::text || devices.id) LIMIT 1) WHERE id % 3 > 0",
     changes: &[
         "UPDATE messages SET body = coalesce(body, '') || '!', edited_at = '2025-07-01' WHERE id / 41943040 % 7 = ROUND AND octet_length(body) < 1000",
@@ -169,6 +169,9 @@ pub(super) const CHAT: Live = Live {
         "INSERT INTO pins (room_id, message_id) SELECT room_id, id FROM messages WHERE id / 41943040 % 3 = ROUND ON CONFLICT DO NOTHING",
         "UPDATE rooms SET deleted_at = CASE WHEN deleted_at IS NULL THEN timestamptz '2025-07-07' END WHERE id / 4096 / 50 % 7 = ROUND AND slug LIKE 'Room-%'",
         "UPDATE invites SET uses = uses + 1 WHERE hashtext(token::text) % 5 = ROUND",
+        // Two devices with one token: one of them gives it up.
+        "DELETE FROM devices WHERE id % 45 = 1 AND id / 45 % 7 = ROUND",
+        "UPDATE devices SET push_token = 'changed-' || id WHERE id % 45 = 2 AND id / 45 % 7 = ROUND + 3",
         "DELETE FROM users WHERE hashtext(handle::text) % 29 = ROUND",
     ],
     columns: &[

@@ -15,6 +15,17 @@ pub(super) struct ItemWrites {
     pub(super) deletes: BTreeMap<Key, bool>,
 }
 
+impl ItemWrites {
+    /// Leaves an item out whose key another owner has, and with it the rows that need the key. False if
+    /// it is not in the writes.
+    pub(super) fn leave_out(&mut self, key: &Key) -> bool {
+        let put = self.puts.remove(key);
+        let rejected = self.puts.extract_if(.., |_, item| item.needs.contains(key));
+        self.deletes.extend(rejected.map(|(key, item)| (key, item.is_own)));
+        put.is_some() | self.deletes.remove(key).is_some()
+    }
+}
+
 /// The items of all rows of an owner.
 pub(super) fn items_of_owner(rows: &[Row], world: &World) -> BTreeMap<Key, Item> {
     let owner = rows.iter().find(|row| world.is_owners(row));

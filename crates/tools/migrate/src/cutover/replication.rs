@@ -157,10 +157,9 @@ impl Sides {
                 DynamoWrite::Taken(key) if writes.puts.contains_key(&key) && waited_for.insert(key.clone()) => {
                     self.wait_for(user, &key).await?;
                 }
-                // As in the transformation, the other user keeps the marker, and this user is not
-                // found by it.
+                // As in the transformation, the other user keeps the key.
                 DynamoWrite::Taken(key) => {
-                    if writes.puts.remove(&key).is_none() && writes.deletes.remove(&key).is_none() {
+                    if !writes.leave_out(&key) {
                         return Err(FailureKind::Cutover.because(format!(
                             "{} was refused twice because it belongs to another user",
                             key.partition

@@ -170,8 +170,7 @@ impl Sides {
                     DynamoWrite::Written => return Ok(Some(count)),
                     DynamoWrite::Stale => break,
                     DynamoWrite::Taken(key) => {
-                        writes.puts.remove(&key);
-                        writes.deletes.remove(&key);
+                        writes.leave_out(&key);
                     }
                 }
             }
@@ -197,7 +196,13 @@ impl Sides {
         for key in keys {
             let is_own = partitions.contains(&key.partition);
             let found = if is_own { found.remove(&key) } else { self.dynamo.get(&key).await? };
-            let expected = expected.remove(&key);
+            let mut expected = expected.remove(&key);
+            // The row needs a key that another user has.
+            if let Some(item) = &expected
+                && self.belong_to_another(user, &item.needs).await?
+            {
+                expected = None;
+            }
             let what = match (&expected, found) {
                 (None, None) => continue,
                 (Some(item), Some(found)) if item_hash(&item.attributes) == item_hash(&found) => continue,
@@ -226,20 +231,26 @@ impl Sides {
         Ok(is_level.then_some((after.dynamo, differences)))
     }
 
-    /// Whether an item may rightly be missing: it has expired, or it is a login of two users that
-    /// belongs to the other one.
+    /// Whether one of the keys belongs to another user.
+    async fn belong_to_another(&self, user: &str, keys: &[Key]) -> Result<bool, Failure> {
+        for key in keys {
+            if self.dynamo.get(key).await?.is_some_and(|found| self.is_of_another(&found, user)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether an item may rightly be missing: it has expired, its row is rejected, or it is a login of
+    /// two users that belongs to the other one.
     pub(super) async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
         let ttl = self.world.mapping.target.ttl.as_ref().and_then(|name| item.attributes.get(name));
         let ttl = ttl.and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
         if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {
             return Ok(true);
         }
-        for marker in self.world.markers_of(&item.attributes) {
-            if self.dynamo.get(&marker).await?.is_some_and(|found| self.is_of_another(&found, user)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(self.belong_to_another(user, &item.needs).await?
+            || self.belong_to_another(user, &self.world.markers_of(&item.attributes)).await?)
     }
 
     pub(super) fn key(&self, item: &Attributes) -> Option<Key> {

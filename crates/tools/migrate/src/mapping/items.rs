@@ -153,7 +153,7 @@ impl World {
             Some(Value::Number(number)) => number.parse().map_err(|_| not_a_version("this number"))?,
             Some(other) => return Err(not_a_version(other.kind())),
         };
-        let mut items = Vec::new();
+        let mut items: Vec<Item> = Vec::new();
         for spec in &table.items {
             match self.item(&evaluation, spec, version, row) {
                 Ok(item) => items.extend(item),
@@ -161,6 +161,9 @@ impl World {
                 Err(reject) => return Err(reject),
             }
         }
+        let needs = items.iter().filter(|item| !item.is_own && matches!(item.on_conflict, OnConflict::RejectRow(_)));
+        let needs: Vec<_> = needs.map(|item| item.key.clone()).collect();
+        items.iter_mut().for_each(|item| item.needs.clone_from(&needs));
         Ok(RowItems { items, left_out: evaluation.left_out.into_inner() })
     }
 
@@ -206,7 +209,7 @@ impl World {
             ConflictKind::Merge => OnConflict::Merge,
         };
         let (kind, is_own) = (spec.kind.clone(), spec.is_own);
-        Ok(Some(Item { key, kind, version, attributes, rank, on_conflict, is_own }))
+        Ok(Some(Item { key, kind, version, attributes, rank, on_conflict, is_own, needs: Vec::new() }))
     }
 
     /// The keys of all items that the row may have, whatever its other columns are. `owner` is the
