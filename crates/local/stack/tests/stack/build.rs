@@ -38,7 +38,8 @@ async fn a_build_from_a_shell_is_not_repeated() {
     for (name, _) in
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with("CARGO_")))
     {
-        if !["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_INCREMENTAL"].iter().any(|kept| name == *kept) {
+        let is_kept = ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_INCREMENTAL"].iter().any(|kept| name == *kept);
+        if !is_kept && !name.to_string_lossy().starts_with("CARGO_PROFILE_") {
             shell.env_remove(name);
         }
     }
