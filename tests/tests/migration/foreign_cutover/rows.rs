@@ -156,13 +156,15 @@ pub(super) const CHAT: Live = Live {
         INSERT INTO members SELECT rooms.id, kept.id, 'member' FROM rooms, kept WHERE hashtext(rooms.id || kept.id::text) % 5 = 0 ON CONFLICT DO NOTHING;
         DELETE FROM invites WHERE room_id NOT IN (SELECT id FROM rooms_kept);
         UPDATE invites SET invited_by = NULL WHERE invited_by NOT IN (SELECT id FROM kept);
-        DELETE FROM devices WHERE id % 10 <> 0 AND id % 45 NOT IN (1, 2);
+        DELETE FROM devices WHERE id % 10 <> 0 AND id % 90 NOT IN (1, 2);
         UPDATE devices SET user_id = (SELECT id FROM kept ORDER BY md5(id::text || devices.id) LIMIT 1) WHERE id % 3 > 0",
     changes: &[
         "UPDATE messages SET body = coalesce(body, '') || '!', edited_at = '2025-07-01' WHERE id / 41943040 % 7 = ROUND AND octet_length(body) < 1000",
         "UPDATE messages SET deleted_at = '2025-07-07' WHERE id / 41943040 % 13 = ROUND",
         "DELETE FROM messages WHERE id / 41943040 % 19 = ROUND",
-        "UPDATE users SET deleted_at = CASE WHEN deleted_at IS NULL THEN timestamptz '2025-07-07' END WHERE hashtext(handle::text) % 9 = ROUND",
+        // A user who comes back finds that another one has the token, and the oracle would give it back.
+        "UPDATE users SET deleted_at = CASE WHEN deleted_at IS NULL THEN timestamptz '2025-07-07' END WHERE hashtext(handle::text) % 9 = ROUND
+            AND (deleted_at IS NULL OR id NOT IN (SELECT user_id FROM devices WHERE id % 9 IN (1, 2) AND user_id IS NOT NULL))",
         "UPDATE members SET nickname = 'ROUND', last_read_id = ROUND WHERE hashtext(user_id::text) % 7 = ROUND",
         "DELETE FROM reactions WHERE hashtext(user_id::text) % 11 = ROUND",
         "INSERT INTO reactions SELECT room_id, id, (SELECT id FROM users ORDER BY id OFFSET ROUND LIMIT 1), '🎉', '2025-07-07' FROM messages WHERE id / 41943040 % 5 = ROUND",
@@ -170,13 +172,16 @@ pub(super) const CHAT: Live = Live {
         "UPDATE rooms SET deleted_at = CASE WHEN deleted_at IS NULL THEN timestamptz '2025-07-07' END WHERE id / 4096 / 50 % 7 = ROUND AND slug LIKE 'Room-%'",
         "UPDATE invites SET uses = uses + 1 WHERE hashtext(token::text) % 5 = ROUND",
         // Two devices with one token: one of them gives it up.
-        "DELETE FROM devices WHERE id % 45 = 1 AND id / 45 % 7 = ROUND",
-        "UPDATE devices SET push_token = 'changed-' || id WHERE id % 45 = 2 AND id / 45 % 7 = ROUND + 3",
+        "DELETE FROM devices WHERE id % 90 = 1 AND id / 90 % 7 = ROUND",
+        "UPDATE devices SET push_token = 'changed-' || id WHERE id % 90 = 2 AND id / 90 % 7 = ROUND + 3",
         "DELETE FROM users WHERE hashtext(handle::text) % 29 = ROUND",
     ],
     columns: &[
         text("users", "bio"),
-        where_("isfinite(created_at)", of("users", "deleted_at", DELETED)),
+        where_(
+            "isfinite(created_at) AND id NOT IN (SELECT user_id FROM devices WHERE id % 9 IN (1, 2) AND user_id IS NOT NULL)",
+            of("users", "deleted_at", DELETED),
+        ),
         text("rooms", "topic"),
         where_("slug LIKE 'Room-%'", of("rooms", "deleted_at", DELETED)),
         leaf(text("members", "nickname")),
