@@ -87,9 +87,10 @@ impl Programs {
     }
 }
 
-/// A deadlock of two programs, or a row that conflicts with another program's.
+/// A deadlock of two programs, a row that another program has moved to another partition, or a row that
+/// conflicts with another program's.
 fn is_conflict(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|code| code.code() == "40P01" || code.code().starts_with("23"))
+    error.code().is_some_and(|code| ["23", "40"].iter().any(|class| code.code().starts_with(class)))
 }
 
 /// Runs a cutover again and again while the server ends its sessions at random moments, until it
