@@ -188,6 +188,12 @@ impl Sides {
         let partitions = self.world.partitions(user);
         let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
         let mut expected = item_writes::items_of_owner(&rows, &self.world);
+        let needed: BTreeSet<_> = expected.values().flat_map(|item| item.needs.iter().cloned()).collect();
+        for key in needed {
+            if self.belong_to_another(user, std::slice::from_ref(&key)).await? {
+                expected.retain(|_, item| !item.needs.contains(&key));
+            }
+        }
         let mut found: BTreeMap<_, _> = items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
         let mut keys: BTreeSet<_> = found.keys().cloned().collect();
         keys.extend(found.values().flat_map(|item| self.world.markers_of(item)));
@@ -196,13 +202,7 @@ impl Sides {
         for key in keys {
             let is_own = partitions.contains(&key.partition);
             let found = if is_own { found.remove(&key) } else { self.dynamo.get(&key).await? };
-            let mut expected = expected.remove(&key);
-            // The row needs a key that another user has.
-            if let Some(item) = &expected
-                && self.belong_to_another(user, &item.needs).await?
-            {
-                expected = None;
-            }
+            let expected = expected.remove(&key);
             let what = match (&expected, found) {
                 (None, None) => continue,
                 (Some(item), Some(found)) if item_hash(&item.attributes) == item_hash(&found) => continue,
