@@ -224,3 +224,37 @@ async fn postgresql_deletes_a_row_with_more_than_a_thousand_rows_below_it() {
     let left = "SELECT count(*) FROM order_lines WHERE order_id IN (1, 41)";
     assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
 }
+
+/// Lines know their customer by their order alone, so no index of theirs has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rows_below_those_of_an_owner_are_read_by_their_indexes() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let many = "
+        CREATE INDEX ON orders (customer_id);
+        INSERT INTO customers (id) SELECT n FROM generate_series(1001, 5000) AS n;
+        INSERT INTO orders (customer_id) SELECT 1001 + n % 4000 FROM generate_series(0, 19999) AS n;
+        INSERT INTO order_lines SELECT id, 99, 'p1', 1 FROM orders WHERE customer_id > 1000;
+        ANALYZE";
+    client.batch_execute(many).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    migration.phase("export", &[]).await.unwrap();
+    client.batch_execute("SELECT pg_stat_reset()").await.unwrap();
+    let reader = Reader::new(migration.sides().await.unwrap());
+    assert_eq!(reader.items("customer/1001", "purchase").await.unwrap().len(), 5);
+    // A session's statistics are complete when it has ended.
+    drop(reader);
+    let scans = "SELECT idx_scan, seq_tup_read FROM pg_stat_user_tables
+                 WHERE relname = 'order_lines' AND (idx_scan > 0 OR seq_tup_read > 0)";
+    let mut found = None;
+    for _ in 0..200 {
+        found = client.query_opt(scans, &[]).await.unwrap();
+        if found.is_some() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let found = found.expect("no statistics");
+    let (by_index, in_sequence): (i64, i64) = (found.get(0), found.get(1));
+    assert!(by_index < 20 && in_sequence == 0, "{by_index} reads of an index, and {in_sequence} rows in sequence");
+}

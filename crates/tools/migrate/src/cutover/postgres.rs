@@ -93,15 +93,15 @@ impl Postgres {
     /// The condition that a column of the mapping equals a text parameter. The parameter is
     /// converted to the column's own type, so that PostgreSQL can use the column's index.
     fn column_equals(&self, table: &Table, column: &str, parameter: usize) -> String {
-        self.physical_equals(table, self.schema.column(table, column).unwrap_or(column), parameter)
+        self.physical_equals(table, "this", self.schema.column(table, column).unwrap_or(column), parameter)
     }
 
-    /// The same for a column by its name in PostgreSQL. A subquery converts the parameter once, and not
-    /// for each row.
-    fn physical_equals(&self, table: &Table, name: &str, parameter: usize) -> String {
+    /// The same for a column by its name in PostgreSQL, of a row of any name. A subquery converts the
+    /// parameter once, and not for each row.
+    fn physical_equals(&self, table: &Table, row: &str, name: &str, parameter: usize) -> String {
         let (table, quoted, name) = (self.table(table), quoted(name), literal(name));
         format!(
-            "this.{quoted} = (SELECT (jsonb_populate_record(NULL::{table}, jsonb_build_object({name}, ${parameter}::text))).{quoted})"
+            "{row}.{quoted} = (SELECT (jsonb_populate_record(NULL::{table}, jsonb_build_object({name}, ${parameter}::text))).{quoted})"
         )
     }
 
@@ -113,12 +113,16 @@ impl Postgres {
 
     /// The condition that a row belongs to the owner in a text parameter; `None` if the table's
     /// rows belong to owners of another kind.
-    fn owner_equals(&self, table: &Table, parameter: usize) -> Option<String> {
+    fn owner_equals(&self, table: &Table, row: &str, parameter: usize) -> Option<String> {
         let owner = table.owner.as_ref()?;
-        match &owner.through {
-            None => Some(self.column_equals(table, &owner.column, parameter)),
-            Some(_) => Some(format!("{} = ${parameter}::text", self.schema.owner(table, "this")?)),
-        }
+        let column = self.schema.column(table, &owner.column).unwrap_or(&owner.column);
+        let Some(parent) = &owner.through else { return Some(self.physical_equals(table, row, column, parameter)) };
+        // From the owner down to the row, so that PostgreSQL can use the index of each table.
+        let parent = self.schema.mapping.table(parent)?;
+        let (above, from, key) = (format!("{row}_parent"), self.table(parent), self.schema.key_columns(parent));
+        let of_owner = self.owner_equals(parent, &above, parameter)?;
+        let (column, key) = (quoted(column), quoted(key.first()?));
+        Some(format!("{row}.{column} IN (SELECT {above}.{key} FROM {from} AS {above} WHERE {of_owner})"))
     }
 
     /// The plan of the cutover; `None` before it starts and after it was rolled back.

@@ -74,7 +74,7 @@ impl Postgres {
     ) -> Result<Vec<Row>, Failure> {
         let Some(owner) = &table.owner else { return Ok(Vec::new()) };
         let Some(id) = self.schema.mapping.id_of(owner, user) else { return Ok(Vec::new()) };
-        let Some(of_owner) = self.owner_equals(table, 1) else { return Ok(Vec::new()) };
+        let Some(of_owner) = self.owner_equals(table, "this", 1) else { return Ok(Vec::new()) };
         let of_key = of_key(table);
         let similar = table.similar();
         let (mut any, mut values) = (Vec::new(), Vec::new());
@@ -151,7 +151,7 @@ impl Postgres {
                 let (mut filter, mut values) = (Vec::new(), Vec::new());
                 for (own, other) in &dependency.columns {
                     values.push(row.columns.get(other).and_then(Cell::text));
-                    filter.push(self.physical_equals(&table, own, values.len()));
+                    filter.push(self.physical_equals(&table, "this", own, values.len()));
                 }
                 let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
                 let filter = format!("{} LIMIT {}", filter.join(" AND "), most + 1);
@@ -232,7 +232,7 @@ impl Postgres {
     /// a parameter.
     fn of_owner<'o>(&self, table: &Table, user: &'o str, parameter: usize) -> Option<(&'o str, String)> {
         let id = self.schema.mapping.id_of(table.owner.as_ref()?, user)?;
-        Some((id, self.owner_equals(table, parameter)?))
+        Some((id, self.owner_equals(table, "this", parameter)?))
     }
 
     /// An owner's rows of some tables and the ownership record, read in one snapshot. Without a
