@@ -114,7 +114,7 @@ watch: requires page ## Like run, and rebuild the functions on each change
 	MAKEFLAGS= cargo run --locked --quiet --package tidemark-local -- --watch
 
 screenshots: page ## Take a picture of every page in every theme and size
-	scripts/browser-test screenshots -- "$(abspath $(SCREENSHOTS))"
+	chromium=$$(scripts/chromium) && CHROMIUM_PATH=$$chromium scripts/with-stack npm --prefix web run screenshots -- "$(abspath $(SCREENSHOTS))"
 
 deploy: ## Deploy to AWS and upload the page: STAGE=dev
 	scripts/deploy

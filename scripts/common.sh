@@ -19,3 +19,15 @@ die() { loud "$@"; exit 1; }
 
 # `at_least 1.94.1 1.95.0` holds when the second version is the first or newer.
 at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+# `install_package chromium "Chromium for ..."` installs a Debian package, if this user may.
+install_package() {
+    local as_root=()
+    command -v apt-get >/dev/null || return 1
+    if [ "$(id -u)" -ne 0 ]; then
+        sudo -n true 2>/dev/null || return 1
+        as_root=(sudo -n)
+    fi
+    echo "Installing $2"
+    "${as_root[@]}" apt-get update -qq && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$1" >/dev/null
+}

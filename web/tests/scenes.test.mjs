@@ -3,14 +3,14 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { viewports } from '../chromium.mjs';
-import { scenes as clicksScenes } from '../clicks-scenes.mjs';
-import { scenes as gameScenes } from '../game-scenes.mjs';
-import { scenes as okusuriScenes } from '../okusuri-scenes.mjs';
-import { scenes as operatorScenes } from '../operator-scenes.mjs';
-import { scenes as shopScenes } from '../shop-scenes.mjs';
-import { scenes as startScenes } from '../start-scenes.mjs';
-import { useBrowser, violations } from './harness.mjs';
+import { viewports } from './chromium.mjs';
+import { scenes as clicksScenes } from './clicks-scenes.mjs';
+import { scenes as gameScenes } from './game-scenes.mjs';
+import { scenes as okusuriScenes } from './okusuri-scenes.mjs';
+import { scenes as operatorScenes } from './operator-scenes.mjs';
+import { scenes as shopScenes } from './shop-scenes.mjs';
+import { scenes as startScenes } from './start-scenes.mjs';
+import { useBrowser, violations } from './browser/harness.mjs';
 
 const open = useBrowser();
 
