@@ -175,8 +175,19 @@ impl Wire {
         });
         tokio::task::spawn_local(async move {
             sleep(Duration::from_millis(out_ms)).await;
+            let (early, body) = match operation.as_str() {
+                "BatchGetItem" => read_some(&sim, body).await,
+                _ => (Vec::new(), body),
+            };
             let (status, reply) = sim.with(|world| {
-                let answer = world.answer(&operation, &body);
+                let mut answer = world.answer(&operation, &body);
+                if !early.is_empty()
+                    && let Ok(mut reply) = serde_json::from_slice::<Value>(&answer.1)
+                    && let Some(items) = reply["Responses"][TABLE].as_array_mut()
+                {
+                    items.extend(early);
+                    answer.1 = reply.to_string().into_bytes();
+                }
                 world.trace(|| format!("applied {operation}: {}", answer.0));
                 world.may_go_out(moment(&operation, &body));
                 answer
@@ -190,6 +201,30 @@ impl Wire {
         });
         reply
     }
+}
+
+/// Reads some items of a `BatchGetItem` before the others, and removes their keys from the request:
+/// DynamoDB reads each item at a moment of its own.
+async fn read_some(sim: &Sim, body: Vec<u8>) -> (Vec<Value>, Vec<u8>) {
+    let Ok(mut rest) = serde_json::from_slice::<Value>(&body) else { return (Vec::new(), body) };
+    let Some(keys) = rest["RequestItems"][TABLE]["Keys"].as_array_mut() else { return (Vec::new(), body) };
+    let (first, pause_ms) = sim.with(|world| {
+        world.rng.shuffle(keys);
+        (keys.split_off(world.rng.usize(1..=keys.len())), latency_ms(world))
+    });
+    if first.is_empty() {
+        return (Vec::new(), body);
+    }
+    let mut request = rest.clone();
+    request["RequestItems"][TABLE]["Keys"] = first.into();
+    let (_, reply) = sim.with(|world| world.answer("BatchGetItem", request.to_string().as_bytes()));
+    sleep(Duration::from_millis(pause_ms)).await;
+    let mut reply: Value = serde_json::from_slice(&reply).unwrap_or_default();
+    let items = match reply["Responses"][TABLE].take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    };
+    (items, rest.to_string().into_bytes())
 }
 
 /// What an outage may begin after.
