@@ -189,6 +189,9 @@ async fn mistakes_get_a_status_and_a_stable_type_and_requests_are_counted() {
         (Method::PUT, "/rows/user", large.as_str(), 413, "bad-row"),
         (Method::PUT, "/rows/nothing", "{}", 404, "unknown-table"),
         (Method::PUT, "/rows/medication_logs", "{}", 422, "refused"),
+        (Method::PUT, "/rows/medication_logs", r#"{"user_id": "a"}"#, 422, "refused"),
+        (Method::DELETE, "/rows/medication_logs?user_id=a", "", 422, "refused"),
+        (Method::PUT, "/rows/user", r#"{"id": "a", "nmae": "Ann"}"#, 422, "refused"),
         (Method::GET, "/nowhere", "", 404, "unknown-route"),
     ] {
         let (found, answer) = sidecar.ask(method, path, body).await;

@@ -27,10 +27,11 @@ pub enum WriteError {
     /// `cutover` has continued.
     #[error("user {0} is being moved from one side to the other")]
     Moving(String),
-    /// Another user has the address, or the login at the provider.
-    #[error("{0} belongs to another user")]
+    /// Another row has the value in a unique index, or another user has the key.
+    #[error("{0} belongs to another row")]
     Taken(String),
-    /// The row belongs to no user, or cannot be migrated; or the cutover is finished.
+    /// The row has no key, an unknown column or no user, or cannot be migrated; or the cutover is
+    /// finished.
     #[error("the row cannot be written: {0}")]
     Refused(String),
     /// A side did not answer, or refused. Whether the row was written is unknown; writing it again
@@ -73,6 +74,9 @@ impl Writer {
     }
 
     async fn write(&self, row: &Row, is_gone: bool) -> Result<Side, WriteError> {
+        if let Some(mistake) = self.sides.postgres.mistake(row) {
+            return Err(WriteError::Refused(mistake));
+        }
         let Some(user) = row.owner.as_deref() else {
             return Err(WriteError::Refused(format!("a row of {} that belongs to no user", row.table.name)));
         };
@@ -133,12 +137,12 @@ impl Writer {
             }
             // If the user has moved, the reason may be a row of the user that was changed in DynamoDB, and
             // PostgreSQL does not know that yet.
-            PostgresWrite::UniqueViolation | PostgresWrite::Refused(_)
+            PostgresWrite::UniqueViolation(_) | PostgresWrite::Refused(_)
                 if postgres.ownership(user).await.is_ok_and(|ownership| !ownership.is_open(Side::Postgres)) =>
             {
                 Ok(false)
             }
-            PostgresWrite::UniqueViolation => Err(unique(row)),
+            PostgresWrite::UniqueViolation(index) => Err(unique(row, &index)),
             PostgresWrite::Refused(why) => Err(WriteError::Refused(why)),
         }
     }
@@ -207,7 +211,7 @@ impl Writer {
         // PostgreSQL receives this change later, and must be able to store it then.
         let after = match self.sides.postgres.preview(&whole, is_gone).await? {
             Preview::Stored(after) => after,
-            Preview::UniqueViolation => return Err(unique(row)),
+            Preview::UniqueViolation(index) => return Err(unique(row, &index)),
             Preview::Refused(why) => return Err(WriteError::Refused(why)),
         };
         if let Some(after) = after.as_ref().filter(|_| !self.sides.world.is_owners(row)) {
@@ -240,8 +244,8 @@ impl Writer {
     }
 }
 
-fn unique(row: &Row) -> WriteError {
-    WriteError::Taken(format!("a value that must be unique in {}", row.table.name))
+fn unique(row: &Row, index: &str) -> WriteError {
+    WriteError::Taken(format!("a value that must be unique in {} ({index})", row.table.name))
 }
 
 impl From<WriteError> for Failure {

@@ -8,7 +8,7 @@ use crate::Failure;
 use crate::cutover::outbox_entry::OutboxEntry;
 use crate::cutover::ownership::{Ownership, Side};
 use crate::mapping::Table;
-use crate::row::Row;
+use crate::row::{Cell, Row};
 use crate::source::{Restricted, source_failure};
 
 /// The result of a write.
@@ -18,8 +18,8 @@ pub(in crate::cutover) enum PostgresWrite {
     Written,
     /// This side does not own the user; nothing was written.
     NotOwner,
-    /// Another row violates a unique index; nothing was written.
-    UniqueViolation,
+    /// Another row has the value in this unique index; nothing was written.
+    UniqueViolation(String),
     /// PostgreSQL refuses the row, and says why; nothing was written.
     Refused(String),
 }
@@ -29,13 +29,24 @@ pub(in crate::cutover) enum PostgresWrite {
 pub(in crate::cutover) enum Preview {
     /// The row as it would be stored; `None` if it would be deleted.
     Stored(Option<Row>),
-    /// Another row violates a unique index.
-    UniqueViolation,
+    /// Another row has the value in this unique index.
+    UniqueViolation(String),
     /// PostgreSQL would refuse the write; the text says why.
     Refused(String),
 }
 
 impl Postgres {
+    /// Why a row cannot mean what it says; `None` if it can.
+    pub(in crate::cutover) fn mistake(&self, row: &Row) -> Option<String> {
+        let (table, key) = (&row.table.name, self.schema.key_columns(&row.table));
+        if let Some(column) = key.iter().find(|name| row.columns.get(*name).is_none_or(|cell| *cell == Cell::Null)) {
+            return Some(format!("a row of {table} without {column}, which identifies it"));
+        }
+        let known = self.schema.columns.get(table)?;
+        let unknown = row.columns.keys().find(|name| !known.contains_key(*name))?;
+        Some(format!("{table} has no column {unknown:?}"))
+    }
+
     /// Inserts a row, or updates the given columns of the row with the same key.
     pub(in crate::cutover) async fn put(&self, row: &Row) -> Result<PostgresWrite, Failure> {
         let json = row.json().map_err(|error| unreadable("a row", error))?;
@@ -127,8 +138,12 @@ impl Postgres {
         );
         let stored = match self.client.query_one(&sql, &[&row.table.name, &json, &after]).await {
             Ok(stored) => stored,
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => return Ok(Preview::UniqueViolation),
-            Err(error) => return refusal(error).map(Preview::Refused),
+            Err(error) => {
+                return match unique_index(&error) {
+                    Some(index) => Ok(Preview::UniqueViolation(index)),
+                    None => refusal(error).map(Preview::Refused),
+                };
+            }
         };
         let Some(stored) = stored.get::<_, Option<&str>>(0) else { return Ok(Preview::Stored(None)) };
         let mut stored = Row::read(&row.table, stored).map_err(|error| unreadable(&row.table.name, error))?;
@@ -167,6 +182,12 @@ impl Postgres {
     }
 }
 
+/// The unique index that forbids a write.
+fn unique_index(error: &tokio_postgres::Error) -> Option<String> {
+    let violated = error.as_db_error().filter(|error| *error.code() == SqlState::UNIQUE_VIOLATION)?;
+    Some(violated.constraint().unwrap_or("a unique index").to_owned())
+}
+
 /// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that triggers raise.
 fn refusal(error: tokio_postgres::Error) -> Result<String, Failure> {
     let is_about_row = error.code().is_some_and(|code| {
@@ -180,7 +201,9 @@ fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<Postgres
     match written {
         Ok(_) => Ok(PostgresWrite::Written),
         Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(PostgresWrite::NotOwner),
-        Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(PostgresWrite::UniqueViolation),
-        Err(error) => refusal(error).map(PostgresWrite::Refused),
+        Err(error) => match unique_index(&error) {
+            Some(index) => Ok(PostgresWrite::UniqueViolation(index)),
+            None => refusal(error).map(PostgresWrite::Refused),
+        },
     }
 }
