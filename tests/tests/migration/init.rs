@@ -160,6 +160,33 @@ async fn a_draft_of_init_counts_rows_without_statistics() {
     assert!(owned_by_studio, "{}", made["mapping"]);
 }
 
+/// Rooms have no foreign key of one column, and the name of a hotel is unique in its chain.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_of_init_follows_keys_of_several_columns() {
+    let schema = "
+        CREATE TABLE chains (id int PRIMARY KEY, name text, city text, opened date);
+        CREATE TABLE hotels (id int PRIMARY KEY, chain_id int NOT NULL REFERENCES chains, name text, UNIQUE (chain_id, name));
+        CREATE TABLE contracts (id int PRIMARY KEY, chain_id int NOT NULL UNIQUE REFERENCES chains);
+        CREATE TABLE room_types (hotel_id int REFERENCES hotels, code text, PRIMARY KEY (hotel_id, code));
+        CREATE TABLE rooms (hotel_id int, number int, type_code text, PRIMARY KEY (hotel_id, number),
+            FOREIGN KEY (hotel_id, type_code) REFERENCES room_types);
+        INSERT INTO chains SELECT n, n FROM generate_series(1, 3) AS n;
+        INSERT INTO hotels SELECT n, 1 + n % 3, n FROM generate_series(1, 9) AS n;
+        INSERT INTO contracts SELECT id, id FROM chains;
+        INSERT INTO room_types SELECT id, code FROM hotels, unnest(ARRAY['A', 'B']) AS code;
+        INSERT INTO rooms SELECT id, n, 'A' FROM hotels, generate_series(1, 5) AS n";
+    let migration = Migration::of_schema(schema, "").await.unwrap();
+    let made = draft(&migration.postgres, &[]).await;
+    assert_eq!((&made["owners"], &made["leftOut"]), (&serde_json::json!(["chains"]), &serde_json::json!({})));
+    let mapping = made["mapping"].as_str().unwrap();
+    let through_hotels = r#"owner = { kind = "chain", column = "hotel_id", through = "hotels" }"#;
+    assert_eq!(mapping.matches(through_hotels).count(), 2, "{mapping}");
+    for sort in ["HOTEL_BY_NAME#{name}", "CONTRACT_BY_CHAIN_ID"] {
+        assert!(mapping.contains(&format!(r#"key = {{ PK = "{{$owner}}", SK = "{sort}" }}"#)), "{mapping}");
+    }
+    assert_copied(migration, mapping.to_owned(), &[]).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draft_of_init_copies_the_tables_of_better_auth() {
     let migration = Migration::new(1, 40).await.unwrap();

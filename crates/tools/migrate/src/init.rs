@@ -67,10 +67,11 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         FailureKind::Mapping.because(format!("the draft has errors, which is a bug of init:\n{errors}"))
     })?;
     let owners: Vec<_> = draft.owners().iter().map(|table| table.name.as_str()).collect();
+    let schema = if server.schema == "public" { String::new() } else { format!("--schema {} ", server.schema) };
     let questions = text.lines().filter(|line| line.starts_with(QUESTION)).count();
     tell(&format!(
         "{} of {} tables are in the draft. Owners: {}. {questions} lines with \"# ?\" ask for a decision.\n\
-         Next: `{} preflight --mapping FILE --source-zone UTC`",
+         Next: `{} preflight {schema}--mapping FILE --source-zone UTC`",
         tables.len() - left_out.len(),
         tables.len(),
         owners.join(", "),

@@ -315,14 +315,15 @@ impl<'d> Draft<'d> {
         name: &str,
     ) {
         let begin = name.to_uppercase();
-        let MarkerDraft { about, of_columns, of_attributes, when, is_folded, .. } = marker;
+        let MarkerDraft { about, of_columns, of_attributes, is_of_owner, when, is_folded, .. } = marker;
+        let key = |owner: &str, values: &str| match is_of_owner {
+            true => format!("{{ PK = \"{{{owner}}}\", SK = \"{begin}{values}\" }}"),
+            false => format!("{{ PK = \"{begin}{values}\", SK = \"{begin}\" }}"),
+        };
         text.push('\n');
         comment(text, "# ", &format!("The unique index {about}: this item leads from the value to the {kind}."));
-        let _ = write!(
-            text,
-            "[[tables.{section}.items]]\ntype = {}\nkey = {{ PK = \"{begin}{of_columns}\", SK = \"{begin}\" }}\n",
-            quoted(name)
-        );
+        let _ =
+            write!(text, "[[tables.{section}.items]]\ntype = {}\nkey = {}\n", quoted(name), key("$owner", of_columns));
         if let Some(when) = when {
             let _ = writeln!(text, "when = \"{when}\"");
         }
@@ -331,12 +332,13 @@ impl<'d> Draft<'d> {
         if !is_owner {
             let _ = writeln!(text, "attributes = {{ LeadsTo = \"{sort}\" }}");
         }
+        let owner = &self.owner_attribute;
         let _ = write!(
             markers,
-            "\n[[markers]]\nmarker = {}\nof = {}\nkey = {{ PK = \"{begin}{of_attributes}\", SK = \"{begin}\" }}\nleads_to = {{ PK = \"{{{}}}\", SK = \"{leads_to}\" }}\n",
+            "\n[[markers]]\nmarker = {}\nof = {}\nkey = {}\nleads_to = {{ PK = \"{{{owner}}}\", SK = \"{leads_to}\" }}\n",
             quoted(name),
             quoted(kind),
-            self.owner_attribute
+            key(owner, of_attributes)
         );
         if *is_folded {
             markers.push_str("contested = true\n");

@@ -15,6 +15,8 @@ pub(super) struct MarkerDraft {
     /// The values of the key, over the columns and over the attributes.
     pub(super) of_columns: String,
     pub(super) of_attributes: String,
+    /// The values are unique among the rows of one owner.
+    pub(super) is_of_owner: bool,
     /// The condition under which a row has such a value.
     pub(super) when: Option<String>,
     /// PostgreSQL and the mapping may fold a text differently.
@@ -24,8 +26,8 @@ pub(super) struct MarkerDraft {
     pub(super) hashed: Vec<(String, String)>,
 }
 
-/// The marker of an index. The error says what the mapping lacks, for people; `Ok(None)` if the
-/// index is about the rows of one owner, which one partition holds.
+/// The marker of an index. The error says what the mapping lacks, for people; `Ok(None)` if the keys of
+/// the items are unique already.
 pub(super) fn of_index(
     table: &SourceTable,
     place: &Place,
@@ -34,8 +36,12 @@ pub(super) fn of_index(
 ) -> Result<Option<MarkerDraft>, String> {
     let parts = index.parts.join(", ");
     let has = |name: &String| index.columns.iter().flatten().any(|column| column == name);
-    let is_of_owner = matches!(place, Place::Owned { column, .. } if has(column));
-    if is_of_owner || table.key.iter().all(has) {
+    // The owner's id is the beginning of the key.
+    let (is_of_owner, of_partition) = match place {
+        Place::Owned { column, through, .. } if has(column) => (true, through.is_none().then_some(column)),
+        _ => (false, None),
+    };
+    if table.key.iter().all(has) {
         return Ok(None);
     }
     if let Some(condition) = &index.condition {
@@ -51,6 +57,7 @@ pub(super) fn of_index(
         name: String::new(),
         of_columns: String::new(),
         of_attributes: String::new(),
+        is_of_owner,
         when: None,
         is_folded: false,
         hashed: Vec::new(),
@@ -58,6 +65,9 @@ pub(super) fn of_index(
     let (mut names, mut conditions) = (Vec::new(), Vec::new());
     let last = index.parts.len().saturating_sub(1);
     for (n, (name, part)) in index.columns.iter().zip(&index.parts).enumerate() {
+        if name.is_some() && name.as_ref() == of_partition {
+            continue;
+        }
         let inner = part.strip_prefix("lower(").and_then(|rest| rest.strip_suffix(')'));
         // `lower(name)` or `lower((name)::text)`
         let inner = inner.map(|inner| inner.trim_end_matches("::text").trim_matches(['(', ')', '"']).to_owned());
@@ -89,6 +99,10 @@ pub(super) fn of_index(
         if !draft.column.is_required {
             conditions.push(format!("{} is not null", draft.name));
         }
+    }
+    if names.is_empty() {
+        // The owner has one row at most.
+        names.extend(of_partition.map(|column| joined(column)));
     }
     marker.name = names.join("_");
     marker.when = (!conditions.is_empty()).then(|| conditions.join(" and "));

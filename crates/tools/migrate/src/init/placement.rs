@@ -259,10 +259,9 @@ impl Chooser<'_> {
             }
             Place::Owned { owner, column, through, .. } => {
                 let owner = owner.clone();
-                // A foreign key of several columns may contain the owner's id.
-                let same = edge.columns.iter().find(|(_, other)| through.is_none() && other == column);
-                if let Some((own, _)) = same {
-                    return Some(Place::Owned { owner, column: own.clone(), through: None, is_guess });
+                // A foreign key of several columns may contain the one that leads further.
+                if let Some((own, _)) = edge.columns.iter().find(|(_, other)| other == column) {
+                    return Some(Place::Owned { owner, column: own.clone(), through: through.clone(), is_guess });
                 }
                 let column = edge.names_row()?.to_owned();
                 Some(Place::Owned { owner, column, through: Some(parent.clone()), is_guess })
