@@ -8,7 +8,7 @@ use tidemark_tests::cases::cases;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     // Its tests run on the engine.
     ("tidemark-rollup", &["tidemark-engine"]),
     ("voice-of-customer", &["tidemark-rollup"]),
@@ -31,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("tidemark-sim", &["*"]),
     ("tidemark-bench", &["*"]),
     ("tidemark-soak", &["*"]),
+    ("tidemark-fuzz", &["*"]),
     ("tidemark-postgres", &[]),
     // A model: it knows what the bench has measured, and no code.
     ("tidemark-scale", &[]),
