@@ -34,6 +34,7 @@ mod items;
 mod mapping;
 mod operator;
 mod oracle;
+mod split_read;
 mod stream;
 mod streams_api;
 mod table;
@@ -55,6 +56,7 @@ use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 pub use faults::{Fault, Tally};
+pub use split_read::{split_read, take_items};
 pub use table::TABLE;
 pub use weakness::Weakness;
 pub(crate) use weakness::{added_before, claimed, weakened};

@@ -25,6 +25,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
 
 use super::faults::Fault;
+use super::split_read::{split_read, take_items};
 use super::table::TABLE;
 use super::world::{Moment, Sim, World};
 use crate::Table;
@@ -203,28 +204,15 @@ impl Wire {
     }
 }
 
-/// Reads some items of a `BatchGetItem` before the others, and removes their keys from the request:
-/// DynamoDB reads each item at a moment of its own.
+/// Reads some items of a `BatchGetItem` before the others. Returns them, and the request for the rest.
 async fn read_some(sim: &Sim, body: Vec<u8>) -> (Vec<Value>, Vec<u8>) {
     let Ok(mut rest) = serde_json::from_slice::<Value>(&body) else { return (Vec::new(), body) };
-    let Some(keys) = rest["RequestItems"][TABLE]["Keys"].as_array_mut() else { return (Vec::new(), body) };
-    let (first, pause_ms) = sim.with(|world| {
-        world.rng.shuffle(keys);
-        (keys.split_off(world.rng.usize(1..=keys.len())), latency_ms(world))
-    });
-    if first.is_empty() {
-        return (Vec::new(), body);
-    }
-    let mut request = rest.clone();
-    request["RequestItems"][TABLE]["Keys"] = first.into();
-    let (_, reply) = sim.with(|world| world.answer("BatchGetItem", request.to_string().as_bytes()));
+    let (early, pause_ms) = sim.with(|world| (split_read(&mut rest, TABLE, &mut world.rng), latency_ms(world)));
+    let Some(early) = early else { return (Vec::new(), body) };
+    let (_, reply) = sim.with(|world| world.answer("BatchGetItem", early.to_string().as_bytes()));
     sleep(Duration::from_millis(pause_ms)).await;
     let mut reply: Value = serde_json::from_slice(&reply).unwrap_or_default();
-    let items = match reply["Responses"][TABLE].take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
-    };
-    (items, rest.to_string().into_bytes())
+    (take_items(&mut reply, TABLE), rest.to_string().into_bytes())
 }
 
 /// What an outage may begin after.

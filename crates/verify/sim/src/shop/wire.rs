@@ -16,6 +16,7 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
+use rollup::sim::{split_read, take_items};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -164,24 +165,13 @@ impl Wire {
     }
 
     /// Reads some items of a `BatchGetItem` before the others, and removes their keys from the
-    /// request: DynamoDB reads each item at a moment of its own.
+    /// request.
     async fn read_some(&self, body: &mut Value) -> Vec<Value> {
-        let Some(keys) = body["RequestItems"][TABLE]["Keys"].as_array_mut() else { return Vec::new() };
-        let (first, pause) = self.world.with(|state| {
-            state.rng.shuffle(keys);
-            (keys.split_off(state.rng.usize(1..=keys.len())), state.latency())
-        });
-        if first.is_empty() {
-            return Vec::new();
-        }
-        let mut request = body.clone();
-        request["RequestItems"][TABLE]["Keys"] = first.into();
-        let (_, mut answer) = self.world.with(|state| apply(state, "BatchGetItem", &request));
+        let (early, pause) = self.world.with(|state| (split_read(body, TABLE, &mut state.rng), state.latency()));
+        let Some(early) = early else { return Vec::new() };
+        let (_, mut answer) = self.world.with(|state| apply(state, "BatchGetItem", &early));
         sleep(pause).await;
-        match answer["Responses"][TABLE].take() {
-            Value::Array(items) => items,
-            _ => Vec::new(),
-        }
+        take_items(&mut answer, TABLE)
     }
 
     /// From here on nobody can call the request back.
