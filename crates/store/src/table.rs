@@ -174,7 +174,8 @@ impl Table {
     /// Reads items by key, 100 in a request, in no particular order. Unprocessed keys are read
     /// again.
     ///
-    /// # Errors [`StoreError::Busy`] when some keys stay unprocessed.
+    /// # Errors
+    /// [`StoreError::Busy`] when some keys stay unprocessed.
     pub async fn batch_get(&self, keys: Vec<Item>, is_consistent: bool) -> Result<Vec<Item>, StoreError> {
         Ok(self.batch_get_metered(keys, is_consistent, ReturnConsumedCapacity::None).await?.0)
     }
@@ -207,7 +208,8 @@ impl Table {
 
     /// Puts and deletes without conditions, 25 in a request. Unprocessed requests are sent again.
     ///
-    /// # Errors [`StoreError::Busy`] when some requests stay unprocessed.
+    /// # Errors
+    /// [`StoreError::Busy`] when some requests stay unprocessed.
     pub async fn batch_write(&self, mut requests: Vec<WriteRequest>) -> Result<(), StoreError> {
         let mut retry = Retry::new();
         while !requests.is_empty() {

@@ -81,7 +81,8 @@ pub enum SettleOutcome {
 impl Reservation {
     /// A new reservation.
     ///
-    /// # Errors The hold time would end after the last supported moment.
+    /// # Errors
+    /// The hold time would end after the last supported moment.
     pub fn new(order_id: OrderId, quantity: Quantity, hold_time: HoldTime, now: Moment) -> Result<Self, MomentError> {
         let expires_at = now.timestamp().checked_add(hold_time.duration()).map_err(|_| MomentError::OutOfRange)?;
         let expires_at = Moment::new(expires_at)?;
@@ -102,8 +103,9 @@ impl Reservation {
 
     /// Commits the reservation: the stock leaves with the order.
     ///
-    /// # Errors [`SettleError`]. An overdue reservation is refused both before and after its stock
-    /// is released.
+    /// # Errors
+    /// [`SettleError`]. An overdue reservation is refused both before and after its stock is
+    /// released.
     pub fn commit(&self, now: Moment) -> Result<SettleOutcome, SettleError> {
         match self.state {
             ReservationState::Open if self.is_overdue(now) => Err(SettleError::Expired(self.expires_at)),
@@ -117,7 +119,8 @@ impl Reservation {
     /// Releases the reservation: the order gives the stock back. An overdue reservation expires
     /// instead.
     ///
-    /// # Errors [`SettleError::Settled`] when the reservation has been committed.
+    /// # Errors
+    /// [`SettleError::Settled`] when the reservation has been committed.
     pub fn release(&self, now: Moment) -> Result<SettleOutcome, SettleError> {
         match self.state {
             ReservationState::Open if self.is_overdue(now) => Ok(SettleOutcome::Now(Settlement::Expired)),

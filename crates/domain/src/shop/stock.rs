@@ -112,7 +112,8 @@ impl StockLevel {
 
     /// Applies a movement.
     ///
-    /// # Errors [`StockRefusal`]; the level is unchanged.
+    /// # Errors
+    /// [`StockRefusal`]; the level is unchanged.
     pub fn apply(self, movement: StockMovement) -> Result<StockChange, StockRefusal> {
         let (stock, available) = (self.stock, self.available());
         let stock = match movement {
@@ -148,8 +149,8 @@ impl StockLevel {
     /// Ends a reservation and makes its pieces available again. For several reservations at once,
     /// `quantity` is their sum.
     ///
-    /// # Errors [`StockRefusal::NotReserved`]. It cannot occur in a table that only this suite
-    /// writes.
+    /// # Errors
+    /// [`StockRefusal::NotReserved`]. It cannot occur in a table that only this suite writes.
     pub fn release(self, quantity: u64) -> Result<Self, StockRefusal> {
         let reserved = self.reserved.checked_sub(quantity).ok_or(StockRefusal::NotReserved(self))?;
         Ok(Self { reserved, ..self })
@@ -157,8 +158,9 @@ impl StockLevel {
 
     /// Ends a reservation: its pieces leave the stock.
     ///
-    /// # Errors The same as for [`StockLevel::release`], and [`StockRefusal::Insufficient`] when
-    /// reserved pieces are missing.
+    /// # Errors
+    /// The same as for [`StockLevel::release`], and [`StockRefusal::Insufficient`] when reserved
+    /// pieces are missing.
     pub fn commit(self, quantity: Quantity) -> Result<StockChange, StockRefusal> {
         let released = self.release(quantity.get())?;
         let stock = self.stock.checked_sub(quantity.get()).ok_or(StockRefusal::Insufficient(self))?;

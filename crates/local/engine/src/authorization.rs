@@ -28,7 +28,7 @@ pub trait Authorizer: Debug + Send + Sync {
     /// Checks whether the caller may do this.
     ///
     /// # Errors
-    ///  The message for the caller, sent in an `AccessDeniedException`.
+    /// The message for the caller, sent in an `AccessDeniedException`.
     fn authorize(&self, caller: &str, access: &Access) -> Result<(), String>;
 }
 

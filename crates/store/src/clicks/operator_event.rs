@@ -50,8 +50,8 @@ impl OperatorEvent {
     /// The event in a stream record, from the item before and after the change; `None` when the
     /// record is not such an event.
     ///
-    /// # Errors [`StoreError::Unreadable`] when an item does not have the attributes that its key
-    /// requires.
+    /// # Errors
+    /// [`StoreError::Unreadable`] when an item does not have the attributes that its key requires.
     pub fn of(
         before: Option<&OperatorEventImage>,
         after: Option<&OperatorEventImage>,

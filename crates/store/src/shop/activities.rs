@@ -112,8 +112,9 @@ fn activity(item: Item) -> Result<Activity, StoreError> {
 
 /// The product and the activity of an item in a partition of a product; `None` for every other item.
 ///
-/// # Errors [`StoreError::Unreadable`] when the item does not have the attributes that its key
-/// requires, or when its partition is that of another product or day.
+/// # Errors
+/// [`StoreError::Unreadable`] when the item does not have the attributes that its key requires, or
+/// when its partition is that of another product or day.
 pub(super) fn activity_with_product(item: Item) -> Result<Option<(ProductId, Activity)>, StoreError> {
     let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
     let (partition, sort) = (text(PARTITION_KEY), text(SORT_KEY));

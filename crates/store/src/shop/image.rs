@@ -29,8 +29,8 @@ impl ShopChange {
     /// The change in a stream record; `None` when the record is about another kind of item, or
     /// another change of it. `is_expiry` tells that TTL has deleted the item.
     ///
-    /// # Errors [`StoreError::Unreadable`] when an item does not have the attributes that its key
-    /// requires.
+    /// # Errors
+    /// [`StoreError::Unreadable`] when an item does not have the attributes that its key requires.
     pub fn of(
         before: Option<&ShopImage>,
         after: Option<&ShopImage>,

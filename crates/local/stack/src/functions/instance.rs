@@ -36,7 +36,7 @@ const LAST_LINES_MAX: usize = 40;
 
 /// The beginning of a line with metrics.
 ///
-///  Source:
+/// Source:
 /// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>.
 const METRICS_PREFIX: &str = r#"{"_aws":"#;
 
