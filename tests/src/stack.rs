@@ -259,6 +259,12 @@ impl Stack {
         Ok(())
     }
 
+    /// Deletes the expired items now, and returns their number.
+    pub async fn delete_expired(&self) -> Result<u64> {
+        let answer = self.request(Method::DELETE, "/_local/expired", &[], None).await?;
+        answer.json()["expiredItems"].as_u64().with_context(|| format!("{answer:?}"))
+    }
+
     /// Asks until the answer is the expected one, and fails with the last one when it never is.
     pub async fn wait_for(&self, path: &str, expected: &Value) -> Result<()> {
         let (mut since, mut last) = (Instant::now(), Value::Null);

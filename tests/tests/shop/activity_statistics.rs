@@ -148,7 +148,7 @@ async fn an_activity_that_ttl_deletes_stays_counted() {
     let ttl = TimeToLiveSpecification::builder().attribute_name("ttl").enabled(true).build().unwrap();
     let request = shop.db.client.update_time_to_live().table_name(Database::SHOP).time_to_live_specification(ttl);
     request.send().await.unwrap();
-    assert_eq!(shop.db.engine().sweep().await.unwrap(), 1);
+    assert_eq!(shop.db.engine().housekeeper().sweep().await.unwrap(), 1);
     assert!(shop.rows().await.is_empty());
     let records = shop.db.records_of("activity-stats", Database::SHOP).await.unwrap();
     assert!(records.iter().any(|record| record["eventName"] == "REMOVE"), "{records:?}");

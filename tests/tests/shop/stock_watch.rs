@@ -170,7 +170,7 @@ async fn goods_of_a_reservation_that_ttl_has_deleted_are_given_back_once() {
     let ttl = TimeToLiveSpecification::builder().attribute_name("ttl").enabled(true).build().unwrap();
     let request = db.client.update_time_to_live().table_name(Database::SHOP).time_to_live_specification(ttl);
     request.send().await.unwrap();
-    assert_eq!(db.engine().sweep().await.unwrap(), 1);
+    assert_eq!(db.engine().housekeeper().sweep().await.unwrap(), 1);
 
     let records = records(&db).await;
     let removals = records.iter().filter(|record| record["eventName"] == "REMOVE").count();

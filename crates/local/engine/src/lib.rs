@@ -40,6 +40,7 @@ use tokio::task::JoinHandle;
 
 pub use crate::authorization::{Access, Authorizer};
 pub use crate::faults::{Chance, EngineFaults, FailureReply, Faults};
+pub use crate::housekeeping::Housekeeper;
 pub use crate::meter::{Meter, TableOrIndex, Usage};
 pub use crate::streams::ShardChange;
 pub use crate::throttle::ThrottleClock;
@@ -131,7 +132,7 @@ impl Engine {
     /// Opens the database and serves it. Requests are answered as soon as this returns.
     ///
     /// # Errors
-    ///  When the address is in use, the folder cannot be created, or this version cannot use the
+    /// When the address is in use, the folder cannot be created, or this version cannot use the
     /// file.
     pub async fn start(options: Options) -> Result<Self, EngineError> {
         if !(1..=streams::SHARDS_MAX).contains(&options.stream_shards) {
@@ -148,7 +149,7 @@ impl Engine {
             // Dropping the sender also stops the proxy.
             let _ = stopped.await;
         }));
-        let housekeeping = tokio::spawn(housekeeping::run(Arc::downgrade(&proxy)));
+        let housekeeping = tokio::spawn(Housekeeper::new(&proxy).run());
         Ok(Self { addr, proxy, stop_proxy: Some(stop_proxy), serving, housekeeping, emulator, _folder: folder })
     }
 
@@ -201,7 +202,7 @@ impl Engine {
     /// ids of the children.
     ///
     /// # Errors
-    ///  [`EngineError::NoOpenShard`], or an error of SQLite.
+    /// [`EngineError::NoOpenShard`], or an error of SQLite.
     pub async fn change_shard(
         &self,
         table: &str,
@@ -212,14 +213,10 @@ impl Engine {
         blocking(move || proxy.change_shard(&table, &shard_id, change)).await?
     }
 
-    /// Deletes expired items and trims streams now; this also runs every minute. Returns the number
-    /// of deleted items.
-    ///
-    /// # Errors
-    ///  When the database fails.
-    pub async fn sweep(&self) -> Result<usize, EngineError> {
-        let proxy = Arc::clone(&self.proxy);
-        blocking(move || proxy.sweep()).await?
+    /// The engine's background work, to be done now.
+    #[must_use]
+    pub fn housekeeper(&self) -> Housekeeper {
+        Housekeeper::new(&self.proxy)
     }
 
     /// Stops serving, gives running requests two seconds to finish, and closes the database.

@@ -1,5 +1,5 @@
-//! The stack's own routes below `/_local`: health, metrics, environment, faults, and the use of IAM
-//! policies. Only this machine may call them.
+//! The stack's own routes below `/_local`: health, metrics, environment, faults, expired items, and
+//! the use of IAM policies. Only this machine may call them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{delete, get};
 use axum::{Json, Router};
-use engine::EngineFaults;
+use engine::{EngineFaults, Housekeeper};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -61,6 +61,8 @@ pub struct AdminState {
     pub policies: Arc<Policies>,
     /// The faults of the embedded engine; `None` if the stack runs on another engine.
     pub engine_faults: Option<Arc<engine::Faults>>,
+    /// Deletes expired items; `None` if the stack runs on another engine.
+    pub housekeeper: Option<Housekeeper>,
     /// The queues of the template.
     pub(crate) queues: Arc<Queues>,
     /// The mappings; set once they run, when the stack is up.
@@ -85,6 +87,7 @@ pub(crate) fn router(admin: Arc<AdminState>) -> Router {
         .route("/_local/environment", get(environment))
         .route("/_local/policies", get(policies))
         .route("/_local/faults", get(faults).put(set_faults))
+        .route("/_local/expired", delete(delete_expired))
         .with_state(admin)
 }
 
@@ -185,17 +188,35 @@ async fn faults(State(admin): State<Arc<AdminState>>) -> Response {
 async fn set_faults(State(admin): State<Arc<AdminState>>, body: String) -> Response {
     let wanted: AllFaults = match serde_json::from_str(&body) {
         Ok(wanted) => wanted,
-        Err(error) => return (StatusCode::BAD_REQUEST, Json(json!({ "message": error.to_string() }))).into_response(),
+        Err(error) => return bad_request(&error.to_string()),
     };
     match (&admin.engine_faults, &wanted.engine) {
         (Some(engine), wanted) => engine.set(wanted.clone().unwrap_or_default()),
         (None, None) => {}
         (None, Some(_)) => {
-            let message = "the stack runs on another DynamoDB: only faults of functions and connections can be set";
-            return (StatusCode::BAD_REQUEST, Json(json!({ "message": message }))).into_response();
+            return bad_request(
+                "the stack runs on another DynamoDB: only faults of functions and connections can be set",
+            );
         }
     }
     admin.faults.set(wanted.functions);
     admin.faults.set_sockets(wanted.sockets);
     faults(State(admin)).await
+}
+
+/// Deletes the expired items of all tables now, not within the next minute.
+async fn delete_expired(State(admin): State<Arc<AdminState>>) -> Response {
+    let Some(housekeeper) = &admin.housekeeper else {
+        return bad_request("the stack runs on another DynamoDB, which deletes expired items itself");
+    };
+    match housekeeper.sweep().await {
+        Ok(items) => Json(json!({ "expiredItems": items })).into_response(),
+        Err(error) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "message": error.to_string() }))).into_response()
+        }
+    }
+}
+
+fn bad_request(message: &str) -> Response {
+    (StatusCode::BAD_REQUEST, Json(json!({ "message": message }))).into_response()
 }

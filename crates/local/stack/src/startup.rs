@@ -148,6 +148,7 @@ impl RunningStack {
             faults,
             policies: Arc::clone(&policies),
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
+            housekeeper: engine.as_ref().map(Engine::housekeeper),
             queues,
             mappings: OnceLock::new(),
         });

@@ -25,6 +25,8 @@ const SHOPPERS: u32 = 12;
 /// How long goods are kept for those who do not mean it; for the others, longer than any soak
 /// lasts.
 const SHORT_S: u32 = 2;
+/// After this time a short reservation has expired. DynamoDB reads whole seconds.
+pub(crate) const SHORT_HOLD_IS_OVER: Duration = Duration::from_secs(SHORT_S as u64 + 2);
 
 /// The request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,7 +59,8 @@ async fn every_promise_is_kept_through_a_minute_of_faults_and_kills_and_a_broken
 
     // Items that must never change, and items that must never be deleted.
     spoil(&soaked, Database::GAMES, |item| text(item, "SK").starts_with("SCORE#"), Some("points")).await;
-    assert_eq!(broken(&soaked.check().await.unwrap()), ["each score is the sum of its awards"]);
+    let report = soaked.check().await.unwrap();
+    assert_eq!(broken(&report), ["each score is the sum of its awards"], "{report}");
 
     let is_movement = |item: &Item| text(item, "SK").starts_with("INVLOG#") && !text(item, "RequestId").is_empty();
     spoil(&soaked, Database::SHOP, is_movement, Some("Quantity")).await;

@@ -155,7 +155,7 @@ async fn an_expired_item_is_removed_by_dynamodb_itself() {
     let mut item = common::item("a", "1", 1);
     item["expiresAt"] = json!({ "N": "1000000000" });
     wire.ok("PutItem", json!({ "TableName": "clicks", "Item": item })).await;
-    assert_eq!(engine.sweep().await.unwrap(), 1);
+    assert_eq!(engine.housekeeper().sweep().await.unwrap(), 1);
     let (records, _) = wire.read(id(&wire.shards().await[0]), "TRIM_HORIZON", None).await;
     let remove = &records[1];
     assert_eq!(remove["eventName"], "REMOVE");
@@ -233,7 +233,7 @@ async fn records_older_than_a_day_are_trimmed() {
     let kept = || database.query_row("SELECT COUNT(*) FROM _stream_records", [], |row| row.get::<_, i64>(0)).unwrap();
     assert!(numbers(&wire, &shard).await.is_empty(), "old records are hidden at once");
     wire.put("a", "new", 1).await;
-    assert_eq!((engine.sweep().await.unwrap(), kept()), (0, 1), "and deleted by the next sweep");
+    assert_eq!((engine.housekeeper().sweep().await.unwrap(), kept()), (0, 1), "and deleted by the next sweep");
     let turned_back = old.parse::<i128>().unwrap() - i128::from(DAY_US) - 1_000_000;
     let (_, answer) = wire.iterator(&shard, "AFTER_SEQUENCE_NUMBER", Some(&turned_back.to_string())).await;
     assert!(answer["__type"].as_str().unwrap().ends_with("TrimmedDataAccessException"), "{answer}");

@@ -1,7 +1,10 @@
 //! From a table's stream to a real function: order, filters, failures, windows, shards, restarts.
 
 use crate::support::{Stage, put};
+use aws_sdk_dynamodb::types::AttributeValue;
+use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
+use tidemark_local::dynamodb::{Identity, client};
 use tidemark_local::faults::{Chance, FunctionFaults};
 
 #[tokio::test]
@@ -40,6 +43,41 @@ async fn records_that_do_not_match_the_filters_are_skipped_even_after_a_restart(
     stage.until_seen([10].into_iter()).await;
     running.stop().await;
     assert_eq!(stage.seen().concat(), [0, 2, 4, 6, 8, 10]);
+}
+
+#[tokio::test]
+async fn an_item_whose_time_is_over_is_deleted_on_demand_and_its_function_is_told() {
+    let stage = Stage::streaming("");
+    let running = stage.start().await;
+    let dynamodb = client(&running.admin.addresses.dynamodb, &Identity::local());
+    for (number, expires_at) in [(1, "1700000000"), (2, "4102444800")] {
+        let item = dynamodb.put_item().table_name("things").item("pk", AttributeValue::S(format!("item-{number}")));
+        let item = item.item("n", AttributeValue::N(number.to_string()));
+        item.item("expiresAt", AttributeValue::N(expires_at.to_owned())).send().await.unwrap();
+    }
+    let url = format!("{}/_local/expired", running.admin.addresses.http);
+    let expired = async || Client::new().delete(&url).send().await.unwrap().json::<Value>().await.unwrap();
+    assert_eq!(expired().await, json!({ "expiredItems": 1 }));
+    assert_eq!(expired().await, json!({ "expiredItems": 0 }));
+    let deletions = |stage: &Stage| {
+        let records = stage.recording().into_iter().flat_map(|event| event["Records"].as_array().cloned());
+        records.flatten().filter(|record| record["eventName"] == "REMOVE").collect::<Vec<_>>()
+    };
+    stage.until("the deletion", |stage| !deletions(stage).is_empty()).await;
+    running.stop().await;
+    let [deletion] = &deletions(&stage)[..] else { panic!("{:?}", stage.recording()) };
+    assert_eq!(deletion["dynamodb"]["Keys"], json!({"pk": {"S": "item-1"}}));
+    assert_eq!(deletion["userIdentity"]["principalId"], "dynamodb.amazonaws.com");
+}
+
+#[tokio::test]
+async fn another_dynamodb_deletes_its_expired_items_itself() {
+    let other = engine::Engine::start(engine::Options::default()).await.unwrap();
+    let running = Stage::new("", "").try_start(&["--dynamodb-url", &other.url()]).await.unwrap();
+    let url = format!("{}/_local/expired", running.admin.addresses.http);
+    assert_eq!(Client::new().delete(url).send().await.unwrap().status(), StatusCode::BAD_REQUEST);
+    running.stop().await;
+    other.shutdown().await;
 }
 
 #[tokio::test]
