@@ -1,8 +1,9 @@
-//! Tests of all systems together: architecture, API document, roles, deployment, import.
+//! Tests of all systems together: architecture, API document, roles, deployment, expiry, import.
 
 mod architecture;
 mod aws_tools;
 mod deploy;
+mod expiry;
 mod import;
 mod openapi;
 mod policies;
