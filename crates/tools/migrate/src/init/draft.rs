@@ -316,14 +316,18 @@ impl<'d> Draft<'d> {
     ) {
         let begin = name.to_uppercase();
         let MarkerDraft { about, of_columns, of_attributes, is_of_owner, when, is_folded, .. } = marker;
-        let key = |owner: &str, values: &str| match is_of_owner {
+        let item_key = |owner: &str, values: &str| match is_of_owner {
             true => format!("{{ PK = \"{{{owner}}}\", SK = \"{begin}{values}\" }}"),
             false => format!("{{ PK = \"{begin}{values}\", SK = \"{begin}\" }}"),
         };
         text.push('\n');
         comment(text, "# ", &format!("The unique index {about}: this item leads from the value to the {kind}."));
-        let _ =
-            write!(text, "[[tables.{section}.items]]\ntype = {}\nkey = {}\n", quoted(name), key("$owner", of_columns));
+        let _ = write!(
+            text,
+            "[[tables.{section}.items]]\ntype = {}\nkey = {}\n",
+            quoted(name),
+            item_key("$owner", of_columns)
+        );
         if let Some(when) = when {
             let _ = writeln!(text, "when = \"{when}\"");
         }
@@ -338,7 +342,7 @@ impl<'d> Draft<'d> {
             "\n[[markers]]\nmarker = {}\nof = {}\nkey = {}\nleads_to = {{ PK = \"{{{owner}}}\", SK = \"{leads_to}\" }}\n",
             quoted(name),
             quoted(kind),
-            key(owner, of_attributes)
+            item_key(owner, of_attributes)
         );
         if *is_folded {
             markers.push_str("contested = true\n");
