@@ -3,6 +3,7 @@
 pub mod environment;
 pub(crate) mod event_invoke;
 mod instance;
+mod invocation;
 mod pool;
 mod runtime_api;
 pub(crate) mod web_adapter;
@@ -18,7 +19,8 @@ use tokio_util::task::TaskTracker;
 
 pub use environment::Endpoints;
 pub use instance::{INIT_TIMEOUT, InstanceStartError};
-pub use pool::{FailureKind, FunctionError, Invocation, InvokeError, Pool};
+pub use invocation::{FailureKind, FunctionError, Invocation, InvokeError};
+pub use pool::Pool;
 pub use runtime_api::PAYLOAD_BYTES_MAX;
 
 use crate::faults::Faults;

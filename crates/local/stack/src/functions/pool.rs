@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::instance::{Instance, InstanceStartError, Launcher, Memory};
+use super::invocation::{FunctionError, Invocation, InvokeError};
 use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply};
 use crate::arn;
 use crate::faults::Faults;
@@ -24,53 +24,6 @@ const IDLE_MAX: Duration = Duration::from_secs(300);
 
 /// The lowest limit on a function's concurrent instances, for machines with few cores.
 const INSTANCES_MAX_FLOOR: usize = 8;
-
-/// The result of an invocation that reached the function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invocation {
-    /// Its request id.
-    pub request_id: String,
-    /// The function's result or failure.
-    pub outcome: Result<Bytes, FunctionError>,
-}
-
-/// A failed invocation, which Lambda marks with `X-Amz-Function-Error: Unhandled`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FunctionError {
-    /// The kind of failure.
-    pub kind: FailureKind,
-    /// `{"errorType", "errorMessage"}` in Lambda's format.
-    pub body: Bytes,
-}
-
-/// How an invocation failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
-    /// The handler returned an error or panicked.
-    Function,
-    /// The function exceeded its timeout; its instance was killed.
-    TimedOut,
-    /// The process ended.
-    Crashed,
-    /// The process did not reach its first invocation.
-    Init,
-    /// The result exceeds the size limit.
-    ResponseTooLarge,
-}
-
-/// Why an invocation did not reach the function.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvokeError {
-    /// `TooManyRequestsException`.
-    #[error("Rate Exceeded.")]
-    Throttled,
-    /// `RequestTooLargeException`.
-    #[error("Request must be smaller than {PAYLOAD_BYTES_MAX} bytes for the InvokeFunction operation")]
-    TooLarge,
-    /// The stack is stopping.
-    #[error("the stack is stopping")]
-    Stopping,
-}
 
 /// The time and memory of an invocation.
 struct Usage {
@@ -293,10 +246,10 @@ impl Pool {
         }
         let (mut instance, generation) = match self.take_warm() {
             Some(instance) => instance,
-            None => self.start_instance().await.map_err(|error| init_failure(request_id, &error))?,
+            None => self.start_instance().await.map_err(|error| FunctionError::init(request_id, &error))?,
         };
         if self.faults.kills_before(self.names()) {
-            return Err(crash(request_id, "signal: killed"));
+            return Err(FunctionError::crash(request_id, "signal: killed"));
         }
         let started = Instant::now();
         let reply = self.deliver(&instance, request_id, payload).await;
@@ -310,13 +263,13 @@ impl Pool {
         }
         let outcome = match reply {
             Err(error) => Err(error),
-            Ok(_) if self.faults.kills_after(self.names()) => Err(crash(request_id, "signal: killed")),
+            Ok(_) if self.faults.kills_after(self.names()) => Err(FunctionError::crash(request_id, "signal: killed")),
             Ok(reply) => {
                 self.keep(instance, generation);
                 match reply {
                     Reply::Response(body) => Ok(body),
-                    Reply::Error(body) => Err(FunctionError { kind: FailureKind::Function, body }),
-                    Reply::ResponseTooLarge => Err(response_too_large()),
+                    Reply::Error(body) => Err(FunctionError::of_handler(body)),
+                    Reply::ResponseTooLarge => Err(FunctionError::response_too_large()),
                 }
             }
         };
@@ -346,13 +299,10 @@ impl Pool {
             biased;
             answer = conversation => match answer {
                 Ok(reply) => Ok(reply),
-                Err(_) => Err(crash(request_id, "no answer to the invocation")),
+                Err(_) => Err(FunctionError::crash(request_id, "no answer to the invocation")),
             },
-            exit = instance.exited() => Err(crash(request_id, &exit)),
-            () = tokio::time::sleep(timeout) => {
-                let message = format!("RequestId: {request_id} Error: Task timed out after {:.2} seconds", timeout.as_secs_f64());
-                Err(failure(FailureKind::TimedOut, "Sandbox.Timedout", &message))
-            }
+            exit = instance.exited() => Err(FunctionError::crash(request_id, &exit)),
+            () = tokio::time::sleep(timeout) => Err(FunctionError::timeout(request_id, timeout)),
         }
     }
 
@@ -390,31 +340,6 @@ impl Pool {
 
     fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, u64, Instance)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn response_too_large() -> FunctionError {
-    let message = format!("Response payload size exceeded maximum allowed payload size ({PAYLOAD_BYTES_MAX} bytes).");
-    failure(FailureKind::ResponseTooLarge, "Function.ResponseSizeTooLarge", &message)
-}
-
-fn failure(kind: FailureKind, error_type: &str, message: &str) -> FunctionError {
-    let body = json!({ "errorType": error_type, "errorMessage": message });
-    FunctionError { kind, body: body.to_string().into() }
-}
-
-fn crash(request_id: &str, exit: &str) -> FunctionError {
-    let message = format!("RequestId: {request_id} Error: Runtime exited with error: {exit}");
-    failure(FailureKind::Crashed, "Runtime.ExitError", &message)
-}
-
-fn init_failure(request_id: &str, error: &InstanceStartError) -> FunctionError {
-    match error {
-        InstanceStartError::Reported { body, .. } => FunctionError { kind: FailureKind::Init, body: body.clone() },
-        other => {
-            let message = format!("RequestId: {request_id} Error: {other}");
-            failure(FailureKind::Init, "Runtime.InitError", &message)
-        }
     }
 }
 

@@ -1,0 +1,96 @@
+//! What becomes of an invocation: a result, or a failure in Lambda's words.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::instance::InstanceStartError;
+use super::runtime_api::PAYLOAD_BYTES_MAX;
+
+/// The result of an invocation that reached the function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// Its request id.
+    pub request_id: String,
+    /// The function's result or failure.
+    pub outcome: Result<Bytes, FunctionError>,
+}
+
+/// A failed invocation, which Lambda marks with `X-Amz-Function-Error: Unhandled`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionError {
+    /// The kind of failure.
+    pub kind: FailureKind,
+    /// `{"errorType", "errorMessage"}` in Lambda's format.
+    pub body: Bytes,
+}
+
+/// How an invocation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The handler returned an error or panicked.
+    Function,
+    /// The function exceeded its timeout; its instance was killed.
+    TimedOut,
+    /// The process ended.
+    Crashed,
+    /// The process did not reach its first invocation.
+    Init,
+    /// The result exceeds the size limit.
+    ResponseTooLarge,
+}
+
+/// Why an invocation did not reach the function.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvokeError {
+    /// `TooManyRequestsException`.
+    #[error("Rate Exceeded.")]
+    Throttled,
+    /// `RequestTooLargeException`.
+    #[error("Request must be smaller than {PAYLOAD_BYTES_MAX} bytes for the InvokeFunction operation")]
+    TooLarge,
+    /// The stack is stopping.
+    #[error("the stack is stopping")]
+    Stopping,
+}
+
+impl FunctionError {
+    /// The handler's own error.
+    pub(super) fn of_handler(body: Bytes) -> Self {
+        Self { kind: FailureKind::Function, body }
+    }
+
+    pub(super) fn timeout(request_id: &str, timeout: Duration) -> Self {
+        let seconds = timeout.as_secs_f64();
+        let message = format!("RequestId: {request_id} Error: Task timed out after {seconds:.2} seconds");
+        Self::new(FailureKind::TimedOut, "Sandbox.Timedout", &message)
+    }
+
+    /// `exit` says how the process ended.
+    pub(super) fn crash(request_id: &str, exit: &str) -> Self {
+        let message = format!("RequestId: {request_id} Error: Runtime exited with error: {exit}");
+        Self::new(FailureKind::Crashed, "Runtime.ExitError", &message)
+    }
+
+    pub(super) fn init(request_id: &str, error: &InstanceStartError) -> Self {
+        match error {
+            InstanceStartError::Reported { body, .. } => Self { kind: FailureKind::Init, body: body.clone() },
+            other => {
+                let message = format!("RequestId: {request_id} Error: {other}");
+                Self::new(FailureKind::Init, "Runtime.InitError", &message)
+            }
+        }
+    }
+
+    pub(super) fn response_too_large() -> Self {
+        let message =
+            format!("Response payload size exceeded maximum allowed payload size ({PAYLOAD_BYTES_MAX} bytes).");
+        Self::new(FailureKind::ResponseTooLarge, "Function.ResponseSizeTooLarge", &message)
+    }
+
+    fn new(kind: FailureKind, error_type: &str, message: &str) -> Self {
+        let body = json!({ "errorType": error_type, "errorMessage": message });
+        Self { kind, body: body.to_string().into() }
+    }
+}
