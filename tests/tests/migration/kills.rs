@@ -60,7 +60,7 @@ async fn a_run_that_is_killed_in_every_phase_gives_the_same_table() {
         }
         let (code, errors) = end.unwrap();
         // An export that was killed between its report and its end is not repeated.
-        let had_finished = phase == "export" && errors.contains("run-exists: ");
+        let had_finished = phase == "export" && kills > 0 && errors.contains("run-exists: ");
         assert!(had_finished || code == i32::from(phase == "transform"), "{phase}: {code}, {errors}");
     }
     assert!(kills > KILLS, "{kills} of them were killed");
