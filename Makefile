@@ -55,7 +55,7 @@ run: requires ## Build and start everything on this machine: the page, the API a
 binaries:
 	@# cargo uses all processors itself, so it gets no job server from make. --workspace gives the
 	@# dependencies the same features as in the tests; otherwise both would compile them.
-	MAKEFLAGS= cargo build --locked --workspace --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local $(notdir $(wildcard crates/functions/*)) $(MORE))
+	MAKEFLAGS= cargo build --locked --workspace --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local $(notdir $(wildcard crates/functions/*/*)) $(MORE))
 
 test: page ## Run every test, and set up what it needs
 	scripts/test
@@ -70,17 +70,17 @@ test-deploy: page ## Test the template, then deploy and delete stages on MiniSta
 	scripts/test-deploy
 
 sim: ## Simulate click counting and other rollups with faults: SEEDS=10000, or SEED=17 repeats one of clicks
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --implementation $(IMPLEMENTATION) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package sim -- --implementation $(IMPLEMENTATION) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 	$(if $(SEED)$(filter-out tidemark,$(IMPLEMENTATION)),,$(MAKE) --no-print-directory sim-rollups)
 
 sim-rollups: ## Simulate random declarations, activities and the example: SEEDS=10000, SYSTEM=feedback SEED=17
-	for system in $(SYSTEM); do cargo run --locked --quiet --profile sim --package tidemark-sim -- --system $$system $(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) || exit 1; done
+	for system in $(SYSTEM); do cargo run --locked --quiet --profile sim --package sim -- --system $$system $(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) || exit 1; done
 
 sim-games: ## Simulate drawing games with faults: SEEDS=1000, or SEED=17 repeats one
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --system games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package sim -- --system games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 sim-shop: ## Simulate 64 writers in the shop with faults: SEEDS=1000, or SEED=17 repeats one
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --system shop $(if $(WEAKNESS),--weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package sim -- --system shop $(if $(WEAKNESS),--weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 soak: ## Run all systems under load, faults and kills: MINUTES=10, SEED=17
 	@$(MAKE) --no-print-directory binaries MORE=soak
@@ -90,17 +90,17 @@ attack: page ## Attack the API with requests made from docs/openapi.yaml: EXAMPL
 	scripts/attack $(EXAMPLES) $(SEED)
 
 scale: ## Model limits and cost up to a million clicks a second: docs/capacity.md
-	cargo run --locked --quiet --package tidemark-scale
+	cargo run --locked --quiet --package scale
 
 fuzz: ## Fuzz all parsers of outside input: SECONDS=60 for each target, TARGETS="csv_import ..."
 	scripts/fuzz $(SECONDS) $(TARGETS)
 
 bench: tools crates/verify/bench/node/node_modules/.package-lock.json ## Measure cost and speed, and compare them: docs/benchmarks.md
-	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
+	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*/*)))
 	npm --prefix crates/verify/bench/node run --silent build -- "$(abspath target/bench/node)"
 	@# Functions without a Node.js version run as Rust binaries in both stacks.
-	for name in $(notdir $(wildcard crates/functions/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
-	cargo run --locked --profile sim --package tidemark-bench -- --functions target/release --node target/bench/node
+	for name in $(notdir $(wildcard crates/functions/*/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
+	cargo run --locked --profile sim --package bench -- --functions target/release --node target/bench/node
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint

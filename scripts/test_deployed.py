@@ -5,6 +5,7 @@ secrets of the stage. `gone` fails if anything of any stage is left.
 """
 
 import http.client
+import glob
 import json
 import os
 import sys
@@ -50,7 +51,7 @@ def resources(stage):
     for system in SYSTEMS:
         check(dynamodb.describe_table(TableName=f"tidemark-{system}-{stage}")["Table"]["TableStatus"] == "ACTIVE", system)
     names = {function["FunctionName"] for page in functions.get_paginator("list_functions").paginate() for function in page["Functions"]}
-    for name in os.listdir("crates/functions"):
+    for name in sorted(os.path.basename(path) for path in glob.glob("crates/functions/*/*")):
         check(f"tidemark-{name}-{stage}" in names, "the function is missing:", name)
 
 

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, ensure};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::ShardIteratorType;
-use engine::{Engine, Options};
-use local::dynamodb::{Identity, client, streams_client};
-use local::event_source_mapping::filter::Filters;
-use local::event_source_mapping::record::{StreamRecord, of_dynamodb};
+use tidemark_engine::{Engine, Options};
+use tidemark_local::dynamodb::{Identity, client, streams_client};
+use tidemark_local::event_source_mapping::filter::Filters;
+use tidemark_local::event_source_mapping::record::{StreamRecord, of_dynamodb};
 use uuid::Uuid;
 
 /// The variable with the URL of another engine: DynamoDB Local without `-sharedDb`, which keeps the
@@ -54,8 +54,8 @@ impl Database {
     pub const OKUSURI: &str = "okusuri-table";
 
     /// One of its tables, as the store reads and writes it.
-    pub fn table(&self, name: &str) -> store::Table {
-        store::Table::new(self.client.clone(), name)
+    pub fn table(&self, name: &str) -> store_base::Table {
+        store_base::Table::new(self.client.clone(), name)
     }
 
     /// Starts an engine and creates the tables of `template.yaml`.
@@ -72,7 +72,7 @@ impl Database {
             identity.access_key_id
         );
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
-        for table in local::template::read(&template, &BTreeMap::new())?.stack.tables {
+        for table in tidemark_local::template::read(&template, &BTreeMap::new())?.stack.tables {
             let request = reqwest::Client::new()
                 .post(&url)
                 .header("content-type", "application/x-amz-json-1.0")
@@ -126,7 +126,7 @@ impl Database {
     /// it on.
     pub async fn records_of(&self, function: &str, table: &str) -> Result<Vec<serde_json::Value>> {
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
-        let functions = local::template::read(&template, &BTreeMap::new())?.stack.functions;
+        let functions = tidemark_local::template::read(&template, &BTreeMap::new())?.stack.functions;
         let reader = functions.iter().find(|known| known.short_name() == function);
         let mapping = reader.and_then(|reader| reader.stream_mappings.first());
         let mapping = mapping.with_context(|| format!("{function} reads no stream"))?;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Result, ensure};
 use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerCount, PlayerId, PlayerName, Settings, Word};
 use game_room::{GameRoom, MessageOutcome};
+use game_store::{Connections, Freshness, Live, NewConnection, PersistOutcome, Role, Rooms};
 use serde_json::{Value, json};
-use store::game::{Connections, Freshness, Live, NewConnection, PersistOutcome, Role, Rooms};
 
 use crate::{Database, FakeSockets};
 

@@ -9,7 +9,7 @@ use domain::game::{
     Audience, Choice, Command, Effect, Game, GameId, LineId, NewGame, Participant, Phase, PlayerCount, PlayerId,
     PlayerName, RoundCount, Settings, Stage, Talk, TurnId, VOTER_SEATED_MS, Word,
 };
-use store::game::{
+use game_store::{
     Chat, Chunk, Connections, Freshness, GreetOutcome, NewConnection, PersistOutcome, Role, Rooms, StoredLine, Strokes,
 };
 use uuid::Uuid;
@@ -77,11 +77,11 @@ impl Play {
         let words: Arc<[Word]> = Arc::default();
         let new = NewGame { id, host: player(0), name: name(0), settings, public, words, seed: 7 };
         let game = Game::new(new, now_ms)?;
-        let rooms = Rooms::new(&store::Table::new(client.clone(), table));
+        let rooms = Rooms::new(&store_base::Table::new(client.clone(), table));
         ensure!(rooms.create(&game).await? == PersistOutcome::Yes, "the game is there");
         let (chat, strokes) = (
-            Chat::new(&store::Table::new(client.clone(), table)),
-            Strokes::new(&store::Table::new(client.clone(), table)),
+            Chat::new(&store_base::Table::new(client.clone(), table)),
+            Strokes::new(&store_base::Table::new(client.clone(), table)),
         );
         Ok(Self { game, now_ms, rooms, chat, strokes, lines: 0 })
     }
@@ -269,8 +269,8 @@ pub async fn look_on(client: &Client, table: &str, game_id: GameId, spectators: 
 /// When that cannot be stored, or there is no place.
 pub async fn listen(client: &Client, table: &str, new: &NewConnection<'_>, now_ms: u64) -> Result<()> {
     let (connections, rooms) = (
-        Connections::new(&store::Table::new(client.clone(), table)),
-        Rooms::new(&store::Table::new(client.clone(), table)),
+        Connections::new(&store_base::Table::new(client.clone(), table)),
+        Rooms::new(&store_base::Table::new(client.clone(), table)),
     );
     connections.connect(new, now_ms).await?;
     let connection = connections.get(new.connection_id).await?;

@@ -2,10 +2,11 @@
 
 use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::Client;
-use domain::journal::{Entry, EntryId, JournalStream, Message};
+use domain::EntryId;
+use domain::journal::{Entry, JournalStream, Message};
 use domain::{Attributes, TimeRange};
 use jiff::{SignedDuration, Timestamp};
-use store::journal::{Journal, JournalReader, JournalShards};
+use journal_store::{Journal, JournalReader, JournalShards};
 
 use crate::Database;
 
@@ -36,7 +37,7 @@ pub fn entry(stream: &JournalStream, id: EntryId, message: &str) -> Result<Entry
 pub fn journal(client: &Client, shards: u8, retention: &str) -> Journal {
     let shards = JournalShards::new(shards).unwrap_or_else(|| panic!("{shards} shards"));
     let retention = retention.parse().unwrap_or_else(|error| panic!("{retention}: {error}"));
-    Journal::new(&store::Table::new(client.clone(), Database::JOURNAL), shards, retention)
+    Journal::new(&store_base::Table::new(client.clone(), Database::JOURNAL), shards, retention)
 }
 
 /// A reader that shows entries so long.
@@ -45,7 +46,7 @@ pub fn journal(client: &Client, shards: u8, retention: &str) -> Journal {
 /// When there is no such retention.
 pub fn reader(client: &Client, retention: &str) -> JournalReader {
     let retention = retention.parse().unwrap_or_else(|error| panic!("{retention}: {error}"));
-    JournalReader::new(&store::Table::new(client.clone(), Database::JOURNAL), retention)
+    JournalReader::new(&store_base::Table::new(client.clone(), Database::JOURNAL), retention)
 }
 
 /// Everything of a range, in pages of one size.

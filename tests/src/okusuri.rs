@@ -4,8 +4,8 @@ use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use domain::UserId;
 use jiff::{SignedDuration, Timestamp};
-use store::okusuri::rows::{EmailOwner, MedicationLog, Medicine, Session, User};
-use store::okusuri::{Row, item, sha256_hex};
+use okusuri_store::rows::{EmailOwner, MedicationLog, Medicine, Session, User};
+use okusuri_store::{Row, item, sha256_hex};
 
 use crate::Database;
 

@@ -5,19 +5,20 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::EntryId;
 use domain::game::{
     Choice, Command, Game, GameId, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId, VOTER_SEATED_MS, Word,
 };
-use domain::journal::{Entry, EntryId, JournalStream, Message, Retention};
+use domain::journal::{Entry, JournalStream, Message, Retention};
 use domain::shop::{Action, Activity, ProductId};
 use domain::{Attributes, Moment, UserId};
+use game_store::{NewConnection, Role, Rooms};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use store::game::{NewConnection, Role, Rooms};
 
 use crate::games::listen;
-use store::journal::{Journal, JournalShards};
-use store::shop::{Activities, ActivitySuffixes, RecordOutcome};
+use journal_store::{Journal, JournalShards};
+use shop_store::{Activities, ActivitySuffixes, RecordOutcome};
 
 use crate::cases::Case;
 use crate::{Database, Stack};
@@ -110,7 +111,7 @@ pub async fn at_a_game(stack: &Stack, case: &Case, number: usize) -> Value {
 /// `number` in it.
 async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
     let client = stack.dynamodb();
-    let rooms = Rooms::new(&store::Table::new(client.clone(), Database::GAMES));
+    let rooms = Rooms::new(&store_base::Table::new(client.clone(), Database::GAMES));
     let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
     let [ann, bob, eve] =
         ["a1", "b2", "e5"].map(|end| format!("0199c0de-0000-7000-8000-0000000000{end}").parse().unwrap());

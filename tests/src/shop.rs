@@ -9,7 +9,7 @@ use domain::shop::{
     Amount, Currency, HoldTime, IdempotencyKey, Money, OrderId, ProductForm, ProductId, Quantity, StockCount,
     StockMovement,
 };
-use store::shop::{
+use shop_store::{
     ChangeError, PriceRequest, Prices, Products, PutProduct, ReservationRequest, Reservations, Stock, StockRequest,
 };
 use uuid::Uuid;
@@ -30,10 +30,10 @@ impl Shop {
     pub fn new(client: &Client, table: &str, now: Moment) -> Self {
         Self {
             now,
-            products: Products::new(&store::Table::new(client.clone(), table)),
-            prices: Prices::new(&store::Table::new(client.clone(), table)),
-            stock: Stock::new(&store::Table::new(client.clone(), table)),
-            reservations: Reservations::new(&store::Table::new(client.clone(), table)),
+            products: Products::new(&store_base::Table::new(client.clone(), table)),
+            prices: Prices::new(&store_base::Table::new(client.clone(), table)),
+            stock: Stock::new(&store_base::Table::new(client.clone(), table)),
+            reservations: Reservations::new(&store_base::Table::new(client.clone(), table)),
         }
     }
 

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use aws_sdk_dynamodb::Client;
-use local::dynamodb::{Identity, client, streams_client};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
+use tidemark_local::dynamodb::{Identity, client, streams_client};
 
 use crate::database::{external_engine_url, unique_identity};
 use crate::push::VAPID_KEY;
@@ -195,8 +195,8 @@ impl Stack {
     }
 
     /// One of its tables, as the store reads and writes it.
-    pub fn table(&self, name: &str) -> store::Table {
-        store::Table::new(self.dynamodb(), name)
+    pub fn table(&self, name: &str) -> store_base::Table {
+        store_base::Table::new(self.dynamodb(), name)
     }
 
     /// A client of its streams.

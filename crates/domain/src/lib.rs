@@ -7,6 +7,7 @@
 mod attributes;
 pub mod calendar;
 pub mod clicks;
+mod entry_id;
 pub mod game;
 pub mod journal;
 pub mod okusuri;
@@ -16,6 +17,7 @@ mod time;
 mod user_id;
 
 pub use attributes::{Attributes, AttributesError};
+pub use entry_id::{EntryId, EntryIdError};
 pub use short_text::{ShortText, ShortTextError};
 pub use time::{Moment, MomentError, TimeRange, TimeRangeError};
 pub use user_id::{UserId, UserIdError};

@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 
+use domain::calendar::DateRange;
+use domain::okusuri::{
+    Adherence, Day, DayState, Log, LogChange, LogWindow, MissingLogs, Status, Summary, SummaryError, adherence_range,
+    check_loggable, days,
+};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp};
 use proptest::prelude::*;
-use tidemark_domain::calendar::DateRange;
-use tidemark_domain::okusuri::{
-    Adherence, Day, DayState, Log, LogChange, LogWindow, MissingLogs, Status, Summary, SummaryError, adherence_range,
-    check_loggable, days,
-};
 
 /// Zones with summer time, a skipped day, and both sides of the date line.
 const ZONES: [&str; 7] = [

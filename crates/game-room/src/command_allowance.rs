@@ -4,7 +4,7 @@
 
 use domain::game::rate_limit::{GUESSES, RateLimit, SPECTATOR_TALK, TALK};
 use domain::game::{Command, Refusal, Room};
-use store::game::{Listener, MessageKind};
+use game_store::{Listener, MessageKind};
 
 use crate::game_room::{Failure, GameRoom, lock, remember};
 use crate::play::PlayRequest;

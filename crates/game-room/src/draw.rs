@@ -3,9 +3,9 @@
 
 use domain::game::TurnId;
 use domain::game::drawing::Batch;
+use game_store::{Chunk, Freshness, Live};
 use serde_json::value::RawValue;
-use store::StoreError;
-use store::game::{Chunk, Freshness, Live};
+use store_base::StoreError;
 
 use crate::fan_out::{Delivery, deliver};
 use crate::game_room::{Asker, Failure, GameRoom};

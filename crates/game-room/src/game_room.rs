@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use domain::game::{Command, GameId, Room, Word};
+use game_store::{Chat, Connection, Connections, Rooms, Strokes};
 use lambda_kit::problem::{Problem, store_problem};
-use store::StoreError;
-use store::Table;
-use store::game::{Chat, Connection, Connections, Rooms, Strokes};
+use store_base::StoreError;
+use store_base::Table;
 
 use crate::fan_out::{Delivery, deliver};
 use crate::protocol::{

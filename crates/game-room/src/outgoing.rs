@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use domain::game::{Audience, DisconnectReason, Effect, Game, Participant, PlayerId};
-use store::game::{Listener, StoredLine};
+use game_store::{Listener, StoredLine};
 
 use crate::fan_out::Delivery;
 use crate::play::PlayOutcome;

@@ -2,9 +2,9 @@
 //! broadcast.
 
 use domain::game::{Command, Effect, Game, GameId, Participant, Phase, Refusal, Room};
+use game_store::{Freshness, Listener, Live, PersistOutcome, StoredLine, spectators};
 use lambda_kit::problem::BUSY;
-use store::game::{Freshness, Listener, Live, PersistOutcome, StoredLine, spectators};
-use store::{Retry, StoreError};
+use store_base::{Retry, StoreError};
 
 use crate::game_room::{Asker, Failure, GameRoom};
 use crate::outgoing::{OutgoingMessages, stored_line};

@@ -6,9 +6,9 @@
 //! difference and corrects the room.
 
 use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
+use game_store::{Connection, Freshness, GreetOutcome, Listener, may_spectate};
 use lambda_kit::problem::Problem;
-use store::StoreError;
-use store::game::{Connection, Freshness, GreetOutcome, Listener, may_spectate};
+use store_base::StoreError;
 
 use crate::fan_out::{Delivery, deliver};
 use crate::game_room::{Asker, Failure, GameRoom, MessageOutcome};
@@ -47,8 +47,8 @@ impl<S: Sockets> GameRoom<S> {
 
         let room = room_for(&played.game, &who, played.spectators, now_ms);
         let role = match who.player() {
-            Some(_) => store::game::Role::Player,
-            None => store::game::Role::Spectator,
+            Some(_) => game_store::Role::Player,
+            None => game_store::Role::Spectator,
         };
         let page = self.chat.page(game_id, LINES, None).await?;
         let may_read = |turn| played.game.room.may_read(who.player(), turn);

@@ -1,41 +1,12 @@
-//! The layout: the allowed dependencies of each crate, and the parts of a function.
+//! The layout: the table of crates in docs/ARCHITECTURE.md, and the parts of a function.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use tidemark_tests::cases::cases;
-use tidemark_tests::repository;
-
-/// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 20] = [
-    // Its tests run on the engine.
-    ("tidemark-rollup", &["tidemark-engine"]),
-    ("voice-of-customer", &["tidemark-rollup"]),
-    ("tidemark-domain", &[]),
-    ("tidemark-store", &["tidemark-domain", "tidemark-rollup"]),
-    ("tidemark-lambda-kit", &["tidemark-rollup"]),
-    ("tidemark-game-room", &["tidemark-domain", "tidemark-store", "tidemark-lambda-kit"]),
-    (
-        "function",
-        &["tidemark-domain", "tidemark-store", "tidemark-rollup", "tidemark-lambda-kit", "tidemark-game-room"],
-    ),
-    ("tidemark-engine", &[]),
-    ("tidemark-local", &["tidemark-engine"]),
-    ("tidemark-bots", &["tidemark-domain"]),
-    ("tidemark-cli", &["tidemark-domain", "tidemark-store", "tidemark-rollup", "tidemark-bots"]),
-    ("tidemark-migrate", &["tidemark-store"]),
-    ("okusuri-migrate", &["tidemark-domain", "tidemark-store", "tidemark-migrate"]),
-    // What drives everything may know everything.
-    ("tidemark-tests", &["*"]),
-    ("tidemark-sim", &["*"]),
-    ("tidemark-bench", &["*"]),
-    ("tidemark-soak", &["*"]),
-    ("tidemark-fuzz", &["*"]),
-    ("tidemark-postgres", &[]),
-    // A model: it knows what the bench has measured, and no code.
-    ("tidemark-scale", &[]),
-];
+use tests::cases::cases;
+use tests::repository;
 
 fn metadata() -> Value {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
@@ -47,37 +18,73 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Each function with its system: the folders of `crates/functions/<system>/`.
+fn functions_by_system() -> BTreeMap<String, String> {
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let root = repository().join("crates/functions");
+    let of_system =
+        |system: &String| names(&root.join(system)).into_iter().map(|name| (name, system.clone())).collect();
+    names(&root).iter().flat_map(|system| -> Vec<_> { of_system(system) }).collect()
+}
+
 fn functions() -> BTreeSet<String> {
-    let folders = std::fs::read_dir(repository().join("crates/functions")).unwrap();
-    folders.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect()
+    functions_by_system().into_keys().collect()
+}
+
+/// The names in backquotes.
+fn quoted(cell: &str) -> BTreeSet<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// What each row of the table of crates allows: `None` is any crate. `a function of X` is one kind.
+fn arrows() -> BTreeMap<String, Option<BTreeSet<String>>> {
+    let page = std::fs::read_to_string(repository().join("docs/ARCHITECTURE.md")).unwrap();
+    let (_, table) = page.split_once("\n| crate | contains | may use, of the suite |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let mut arrows = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let allowed = if cells[2] == "any crate" { None } else { Some(quoted(cells[2])) };
+        assert!(cells[2] == "nothing" || allowed.as_ref().is_none_or(|names| !names.is_empty()), "{row}");
+        let named = if cells[0].starts_with('`') { quoted(cells[0]) } else { BTreeSet::from([cells[0].to_owned()]) };
+        arrows.extend(named.into_iter().map(|name| (name, allowed.clone())));
+    }
+    arrows
 }
 
 #[test]
-fn crates_depend_only_on_whom_they_may() {
-    let (metadata, functions) = (metadata(), functions());
+fn crates_use_only_what_their_row_allows() {
+    let (metadata, functions, mut arrows) = (metadata(), functions_by_system(), arrows());
     let packages = metadata["packages"].as_array().unwrap();
     let names: BTreeSet<_> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
-    let arrows = BTreeMap::from(ARROWS);
+    let mut seen = BTreeSet::new();
     for package in packages {
         let name = package["name"].as_str().unwrap();
-        let kind = if functions.contains(name) { "function" } else { name };
-        let allowed = arrows.get(kind).unwrap_or_else(|| panic!("{name} is not on the map: where does it belong?"));
-        if allowed.contains(&"*") {
-            continue;
-        }
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        assert!(folder.ends_with(name), "{name} lies in {}", folder.display());
+        let row = functions.get(name).map_or_else(|| name.to_owned(), |system| format!("a function of {system}"));
+        let allowed = arrows.get(&row).unwrap_or_else(|| panic!("docs/ARCHITECTURE.md has no row for {row}"));
+        seen.insert(row);
+        let Some(allowed) = allowed else { continue };
         for dependency in package["dependencies"].as_array().unwrap() {
+            assert!(dependency["rename"].is_null(), "{name} gives {dependency} another name");
             let dependency = dependency["name"].as_str().unwrap();
             let inside = names.contains(dependency);
-            assert!(!inside || allowed.contains(&dependency), "{name} must not depend on {dependency}");
+            assert!(!inside || allowed.contains(dependency), "{name} must not use {dependency}");
         }
     }
+    arrows.retain(|row, _| !seen.contains(row));
+    assert!(arrows.is_empty(), "rows of docs/ARCHITECTURE.md without a crate: {arrows:?}");
 }
 
 #[test]
 fn the_domain_knows_no_async_no_aws_and_no_serde() {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
-    let domain = packages.iter().find(|package| package["name"] == "tidemark-domain").unwrap();
+    let domain = packages.iter().find(|package| package["name"] == "domain").unwrap();
     let dependencies = domain["dependencies"].as_array().unwrap().iter();
     let dependencies: BTreeSet<_> = dependencies
         .filter(|dependency| dependency["kind"].is_null())
@@ -92,7 +99,7 @@ fn the_domain_knows_no_async_no_aws_and_no_serde() {
 #[test]
 fn each_function_has_events_and_is_in_the_template() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
-    let stack = local::template::read(&template, &BTreeMap::new()).unwrap().stack;
+    let stack = tidemark_local::template::read(&template, &BTreeMap::new()).unwrap().stack;
     let in_template: BTreeSet<_> = stack.functions.iter().map(|function| function.short_name().to_owned()).collect();
     let events = std::fs::read_dir(repository().join("events")).unwrap();
     let with_events: BTreeSet<_> = events.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect();
@@ -117,7 +124,7 @@ fn the_dashboard_shows_how_long_each_function_takes_and_how_often_it_fails() {
 fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_them() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
     let api = std::fs::read_to_string(repository().join("docs/api.md")).unwrap();
-    for prefix in store::clicks::RESERVED_PREFIXES {
+    for prefix in clicks_store::RESERVED_PREFIXES {
         assert!(template.contains(&format!("\"{prefix}*\"")), "template.yaml lets nobody write {prefix}");
         assert!(api.contains(&format!("`{prefix}`")), "docs/api.md does not say that {prefix} is reserved");
     }
@@ -152,9 +159,9 @@ fn each_file_of_this_suite_is_a_part_of_it() {
 
 #[test]
 fn a_main_wires_and_does_nothing_else() {
-    for function in functions() {
-        let main =
-            std::fs::read_to_string(repository().join(format!("crates/functions/{function}/src/main.rs"))).unwrap();
+    for (function, system) in functions_by_system() {
+        let main = repository().join(format!("crates/functions/{system}/{function}/src/main.rs"));
+        let main = std::fs::read_to_string(main).unwrap();
         assert!(main.lines().count() < 30, "{function}: {} lines", main.lines().count());
     }
 }
@@ -163,7 +170,7 @@ fn a_main_wires_and_does_nothing_else() {
 fn each_test_stands_where_make_test_looks_for_it() {
     let ours = metadata()["packages"].as_array().unwrap().clone();
     for target in ours.iter().flat_map(|package| package["targets"].as_array().unwrap()) {
-        let source = std::path::PathBuf::from(target["src_path"].as_str().unwrap());
+        let source = PathBuf::from(target["src_path"].as_str().unwrap());
         let text = std::fs::read_to_string(&source).unwrap();
         if source.ends_with("main.rs") && source.with_file_name("lib.rs").exists() {
             assert!(
@@ -175,14 +182,14 @@ fn each_test_stands_where_make_test_looks_for_it() {
     }
     // `make test` runs the examples of the crate for others, and no more.
     let own = rust_files(&repository().join("crates")).into_iter();
-    for file in own.filter(|file| !file.starts_with(repository().join("crates/rollup"))) {
+    for file in own.filter(|file| !file.starts_with(repository().join("crates/tidemark-rollup"))) {
         let text = std::fs::read_to_string(&file).unwrap();
         let example = text.lines().find(|line| line.trim_start().starts_with("//") && line.contains("```"));
         assert_eq!(example, None, "{}: nothing runs the examples of documentation", file.display());
     }
 }
 
-fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| !path.ends_with("node_modules"));
     files

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tidemark_tests::{Stack, repository};
+use tests::{Stack, repository};
 
 /// One of the tools; `None`, said loudly, where they are not installed.
 fn tool(name: &str) -> Option<Command> {

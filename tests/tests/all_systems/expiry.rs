@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use tidemark_tests::{Database, Stack};
+use tests::{Database, Stack};
 
 /// The stack deletes expired items once a minute.
 const PATIENCE: Duration = Duration::from_secs(240);

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use domain::shop::ProductId;
-use engine::{Chance, EngineFaults};
-use store::Direction;
-use store::shop::{LedgerQuery, Prices, Products, Stock};
+use shop_store::{LedgerQuery, Prices, Products, Stock};
+use store_base::Direction;
 use tempfile::TempDir;
+use tests::{Database, repository};
 use tidemark_cli::{Command, CommandOutcome, run};
-use tidemark_tests::{Database, repository};
+use tidemark_engine::{Chance, EngineFaults};
 
 async fn import(db: &Database, kind: &str, file: &Path, flags: &[&str]) -> anyhow::Result<CommandOutcome> {
     let (endpoint, file) = (db.url(), file.to_str().unwrap());
@@ -283,7 +283,7 @@ async fn an_import_never_overtakes_what_the_shop_does_meanwhile() {
     // The shop is open: its newest price is of now.
     let now = domain::Moment::new(jiff::Timestamp::now()).unwrap();
     let prices = Prices::new(&db.table(Database::SHOP));
-    let request = store::shop::PriceRequest {
+    let request = shop_store::PriceRequest {
         product_id: product("p-lamp"),
         key: domain::shop::IdempotencyKey::new("live").unwrap(),
         price: domain::shop::Money {

@@ -6,8 +6,8 @@
 use std::env::var_os;
 
 use serde_json::{Value, json};
-use tidemark_tests::cases::{case_files, render, sample_event};
-use tidemark_tests::{Database, Stack, games, okusuri, repository, samples, shop};
+use tests::cases::{case_files, render, sample_event};
+use tests::{Database, Stack, games, okusuri, repository, samples, shop};
 
 /// What differs from run to run in the game's answers. The ids of players and games in them do
 /// where they are new.

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use engine::{Chance, EngineFaults};
+use clicks_store::CountedClick;
 use jiff::Timestamp;
 use rollup::{AggregateError, Aggregator};
 use serde_json::json;
-use store::clicks::CountedClick;
-use tidemark_tests::{Database, sample_event};
+use tests::{Database, sample_event};
+use tidemark_engine::{Chance, EngineFaults};
 
 use super::aggregator;
 

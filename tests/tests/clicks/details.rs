@@ -2,8 +2,8 @@
 
 use clap::Parser;
 use serde_json::{Value, json};
+use tests::Stack;
 use tidemark_cli::{Command, CommandOutcome, run};
-use tidemark_tests::Stack;
 
 async fn items(stack: &Stack, path: &str) -> Vec<Value> {
     stack.get(path).await.unwrap().json()["items"].as_array().unwrap().clone()

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
+use clicks_store::{ClickWriter, DateShards};
 use domain::UserId;
 use domain::clicks::{Click, ClickCount, ClickTime};
-use engine::EngineFaults;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::json;
-use store::StoreError;
-use store::clicks::{ClickWriter, DateShards};
-use tidemark_tests::{Database, OPERATOR_TOKEN, Stack};
+use store_base::StoreError;
+use tests::{Database, OPERATOR_TOKEN, Stack};
+use tidemark_engine::EngineFaults;
 
 const TIME: &str = "2025-10-02T10:30:00.000Z";
 
@@ -34,8 +34,11 @@ async fn throttling_database() -> Database {
 async fn offer(db: &Database, date_shards: u8, users: impl Iterator<Item = usize>) -> Vec<StoreError> {
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
-    let writer =
-        ClickWriter::new(&store::Table::new(client, Database::CLICKS), DateShards::new(date_shards).unwrap(), None);
+    let writer = ClickWriter::new(
+        &store_base::Table::new(client, Database::CLICKS),
+        DateShards::new(date_shards).unwrap(),
+        None,
+    );
     let mut refusals = Vec::new();
     for user in users {
         let user_id = UserId::new(format!("user-{user}")).unwrap();

@@ -10,7 +10,7 @@ use futures::stream::{self, StreamExt};
 use jiff::{Timestamp, tz::TimeZone};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::{OPERATOR_TOKEN, Stack};
+use tests::{OPERATOR_TOKEN, Stack};
 
 fn today() -> String {
     Timestamp::now().to_zoned(TimeZone::UTC).date().to_string()
@@ -72,7 +72,7 @@ async fn make_invoke_sends_sample_events_with_tokens_that_this_stack_takes() {
         ("game-api", "chat-token-forged", 401),
         ("okusuri-api", "logs", 200),
     ] {
-        let mut invoke = Command::new(tidemark_tests::repository().join("scripts/invoke"));
+        let mut invoke = Command::new(tests::repository().join("scripts/invoke"));
         let invoke = invoke.env("FUNCTION", function).env("EVENT", event).env("TIDEMARK_PORT", port);
         let output = invoke.output().unwrap();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();

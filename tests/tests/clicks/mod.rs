@@ -12,7 +12,7 @@ mod writer;
 
 use ::store::clicks::{CountedClick, click_aggregators, rollup_table};
 use rollup::Aggregator;
-use tidemark_tests::Database;
+use tests::Database;
 
 /// The aggregators of days, months and the total, and of the details.
 fn aggregators(db: &Database) -> [Aggregator<CountedClick>; 2] {

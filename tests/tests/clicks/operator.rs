@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use jiff::Timestamp;
 use rollup::Ending;
+use tests::{Database, sample_event};
 use tidemark_cli::{Command, CommandOutcome, run};
-use tidemark_tests::{Database, sample_event};
 
 use super::{aggregator, aggregators};
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use clicks_store::{ClickWriter, ClicksReader, DateShards, PutClick, StoredClick};
 use domain::calendar::DateRange;
 use domain::clicks::{Click, ClickCount, ClickTime};
 use domain::{Moment, TimeRange, UserId};
 use jiff::Timestamp;
 use jiff::civil::date;
-use store::Direction;
-use store::clicks::{ClickWriter, ClicksReader, DateShards, PutClick, StoredClick};
-use tidemark_tests::Database;
+use store_base::Direction;
+use tests::Database;
 
 fn click(user: &str, time: &str) -> Click {
     Click {

@@ -4,13 +4,13 @@
 use clicks_watch::handle;
 use domain::TimeRange;
 use domain::journal::{Entry, JournalStream, Retention};
-use engine::{Chance, EngineFaults};
 use jiff::Timestamp;
+use journal_store::{Journal, JournalReader, JournalShards};
 use lambda_kit::stream::BatchError;
 use serde_json::{Value, json};
-use store::StoreError;
-use store::journal::{Journal, JournalReader, JournalShards};
-use tidemark_tests::{Database, sample_event};
+use store_base::StoreError;
+use tests::{Database, sample_event};
+use tidemark_engine::{Chance, EngineFaults};
 
 /// When the sample events are of the last days.
 fn now() -> Timestamp {

@@ -9,12 +9,12 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use click_writer::{Config, PUTS_MAX, SLOTS_MAX, Writer, handle};
-use engine::{Chance, EngineFaults, FailureReply};
+use clicks_store::DateShards;
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
 use serde_json::{Value, json};
-use store::clicks::DateShards;
-use tidemark_tests::Database;
+use tests::Database;
+use tidemark_engine::{Chance, EngineFaults, FailureReply};
 
 /// 2025-10-02T10:30:00Z.
 const NOW_MS: u64 = 1_759_401_000_000;
@@ -67,7 +67,7 @@ impl Function {
         let db = Database::start().await.unwrap();
         let counter = Counter::default();
         let config = db.client.config().to_builder().interceptor(counter.clone()).build();
-        let table = store::Table::new(aws_sdk_dynamodb::Client::from_conf(config), Database::CLICKS);
+        let table = store_base::Table::new(aws_sdk_dynamodb::Client::from_conf(config), Database::CLICKS);
         let config = Config { table: Database::CLICKS.to_owned(), date_shards: DateShards::default(), retention: None };
         Self { db, writer: Writer::new(&table, config).with_clock(now), counter }
     }

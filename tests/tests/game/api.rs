@@ -7,13 +7,13 @@ use domain::game::rate_limit::{NEW_GAMES, TICKETS};
 use domain::game::{Command, GameId, Phase, SPECTATORS_MAX, VOTER_SEATED_MS};
 use futures::future::join_all;
 use game_api::{Api, handle};
+use game_store::Rooms;
 use jiff::Timestamp;
 use lambda_kit::http::Request;
 use lambda_kit::ticket::Tickets;
 use serde_json::{Value, json};
-use store::game::Rooms;
-use tidemark_tests::games::{Play, game, look_on, player, settings};
-use tidemark_tests::{Database, GAME_KEY};
+use tests::games::{Play, game, look_on, player, settings};
+use tests::{Database, GAME_KEY};
 
 const NOW_MS: u64 = 4_000_000_000_000;
 

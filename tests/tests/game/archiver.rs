@@ -7,16 +7,16 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::TimeRange;
 use domain::game::{Command, GameId, Line, LineId, LineKind, Stage, SystemText, Talk};
 use domain::journal::{Entry, JournalStream, Retention};
-use engine::{Chance, EngineFaults};
 use game_archiver::Archiver;
+use game_store::{CHAT_LINES_MAX, Chat, Drawings, Lobby, Rounds, StoredLine};
 use jiff::Timestamp;
+use journal_store::{Journal, JournalReader, JournalShards};
 use lambda_kit::stream::BatchError;
 use serde_json::{Value, json};
-use store::StoreError;
-use store::game::{CHAT_LINES_MAX, Chat, Drawings, Lobby, Rounds, StoredLine};
-use store::journal::{Journal, JournalReader, JournalShards};
-use tidemark_tests::games::{Play, game, name, player, settings};
-use tidemark_tests::{Database, sample_event};
+use store_base::StoreError;
+use tests::games::{Play, game, name, player, settings};
+use tests::{Database, sample_event};
+use tidemark_engine::{Chance, EngineFaults};
 use uuid::Uuid;
 
 /// A moment of which the ttl of everything is still to come.

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_kit::ticket::{Ticket, Tickets};
 use secrecy::SecretString;
 use serde_json::json;
-use tidemark_tests::game_table::player;
-use tidemark_tests::{Database, GameTable, sample_event};
+use tests::game_table::player;
+use tests::{Database, GameTable, sample_event};
 use ws_connect::{ConnectHandler, handle};
 
 const KEY: &str = "key";

@@ -8,10 +8,10 @@ use domain::game::SPECTATORS_MAX;
 use domain::game::rate_limit::{GUESSES, SPECTATOR_TALK};
 use futures::future::join_all;
 use game_room::HELLO_WAIT_MS;
+use game_store::{Connections, PARTITION_BOUNDS, Role};
 use serde_json::{Value, json};
-use store::game::{Connections, PARTITION_BOUNDS, Role};
-use tidemark_tests::game_table::{connection, player};
-use tidemark_tests::{Database, GameTable};
+use tests::game_table::{connection, player};
+use tests::{Database, GameTable};
 
 /// How many sockets stay silent.
 const SILENT: u32 = 500;

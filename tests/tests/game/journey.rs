@@ -11,7 +11,7 @@ use bots::{
 use domain::game::GameId;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::{Database, Stack};
+use tests::{Database, Stack};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

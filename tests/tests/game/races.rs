@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Chance, EngineFaults, FailureReply};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tidemark_tests::GameTable;
-use tidemark_tests::game_table::{connection, player};
+use tests::GameTable;
+use tests::game_table::{connection, player};
+use tidemark_engine::{Chance, EngineFaults, FailureReply};
 
 fn say(text: &str) -> Value {
     json!({"action": "say", "id": uuid::Uuid::now_v7().to_string(), "text": text})

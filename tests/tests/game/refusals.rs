@@ -1,8 +1,8 @@
 //! What a connection may send that it should not: each gets a defined answer, and nothing changes.
 
 use serde_json::{Value, json};
-use tidemark_tests::GameTable;
-use tidemark_tests::game_table::{connection, player};
+use tests::GameTable;
+use tests::game_table::{connection, player};
 
 /// The problem that the sender is told, and the action it was told back.
 async fn refusal(table: &GameTable, seat: u8, text: &str) -> (String, Value) {

@@ -2,10 +2,10 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{Language, SPECTATORS_MAX, Settings, VOTER_SEATED_MS};
+use game_store::Role;
 use serde_json::{Value, json};
-use store::game::Role;
-use tidemark_tests::game_table::{connection, player};
-use tidemark_tests::{Database, GameTable};
+use tests::game_table::{connection, player};
+use tests::{Database, GameTable};
 
 fn draw(seq: u32) -> Value {
     let stroke =
@@ -265,7 +265,7 @@ async fn a_function_that_died_before_telling_that_somebody_left_is_made_up_for()
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     // `$disconnect` forgot the connection, and died before it looked after the room.
-    let connections = store::game::Connections::new(&table.db.table(Database::GAMES));
+    let connections = game_store::Connections::new(&table.db.table(Database::GAMES));
     let whose = connections.get(&connection(2)).await.unwrap().unwrap();
     connections.disconnect(&connection(2), &whose).await.unwrap();
     assert!(table.live().await.unwrap().room.player(player(2)).unwrap().is_connected());
@@ -349,7 +349,7 @@ async fn the_first_who_asks_for_a_rematch_makes_it_and_all_go_to_the_same() {
     table.send(&connection(0), &json!({"action": "rematch"})).await;
     assert_eq!(table.sockets.take(&connection(0)), [json!({"type": "rematch", "gameId": game})]);
 
-    let rooms = store::game::Rooms::new(&table.db.table(Database::GAMES));
+    let rooms = game_store::Rooms::new(&table.db.table(Database::GAMES));
     let next = rooms.room(game.as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
     assert_eq!((next.host, next.settings), (player(0), table.live().await.unwrap().room.settings));
 }

@@ -7,13 +7,14 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
-use domain::journal::{EntryId, Retention, SuiteEvent};
-use engine::EngineFaults;
+use domain::EntryId;
+use domain::journal::{Retention, SuiteEvent};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
-use store::StoreError;
-use store::journal::{Journal, JournalShards};
-use tidemark_tests::Database;
+use journal_store::{Journal, JournalShards};
+use store_base::StoreError;
+use tests::Database;
+use tidemark_engine::EngineFaults;
 use uuid::{Uuid, Variant};
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -133,7 +134,7 @@ async fn refused(shards: u8, entries: u32) -> usize {
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
     let shards = JournalShards::new(shards).unwrap();
-    let journal = Journal::new(&store::Table::new(client, Database::JOURNAL), shards, Retention::default());
+    let journal = Journal::new(&store_base::Table::new(client, Database::JOURNAL), shards, Retention::default());
     let now = Timestamp::now();
     let mut refused = 0;
     for number in 0..entries {

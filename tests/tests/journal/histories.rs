@@ -5,14 +5,15 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::journal::{Entry, EntryId, JournalStream};
+use domain::EntryId;
+use domain::journal::{Entry, JournalStream};
 use domain::{Moment, TimeRange};
 use jiff::SignedDuration;
+use journal_store::{AppendOutcome, Journal, JournalPosition};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use store::journal::{AppendOutcome, Journal, JournalPosition};
-use tidemark_tests::Database;
-use tidemark_tests::journal::{entry, journal, midnight, now, read_all, reader};
+use tests::Database;
+use tests::journal::{entry, journal, midnight, now, read_all, reader};
 use tokio::runtime::Runtime;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;

@@ -8,8 +8,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tests::{Answer, Database, STAFF_TOKEN, Stack, games};
 use tidemark_cli::{Command, CommandOutcome, run};
-use tidemark_tests::{Answer, Database, STAFF_TOKEN, Stack, games};
 use uuid::Builder;
 
 /// How long anything may take that happens by itself.

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::journal::{Entry, EntryId, JournalStream};
+use domain::EntryId;
+use domain::journal::{Entry, JournalStream};
 use domain::{Moment, TimeRange};
 use jiff::{SignedDuration, Timestamp};
-use store::journal::AppendOutcome;
-use tidemark_tests::Database;
-use tidemark_tests::journal::{entry, journal, midnight, now, read_all, reader};
+use journal_store::AppendOutcome;
+use tests::Database;
+use tests::journal::{entry, journal, midnight, now, read_all, reader};
 
 #[tokio::test]
 async fn a_day_that_grows_from_one_shard_to_twenty_is_read_in_order_on_pages_of_every_size() {

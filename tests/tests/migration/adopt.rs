@@ -1,8 +1,8 @@
 //! The run's folder is lost in the middle of a cutover, and is restored from the database.
 
+use tests::okusuri_traffic::Traffic;
+use tests::{Database, Migration, Postgres};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::okusuri_traffic::Traffic;
-use tidemark_tests::{Database, Migration, Postgres};
 
 use super::cutover::{assert_untouched, loaded, run_of, sides_of, users};
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use tests::Migration;
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Reader, Side, Writer};
 use tidemark_migrate::mapping::Mapping;
 use tidemark_migrate::row::Row;
-use tidemark_tests::Migration;
 use tokio_postgres::Client;
 
 use super::cutover::compared;

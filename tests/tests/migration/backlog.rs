@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
+use tests::{Migration, okusuri_row};
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, Writer};
-use tidemark_tests::{Migration, okusuri_row};
 
 use super::cutover::{run_of, sides};
 use super::stuck::loaded;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
+use tests::Migration;
 use tidemark_migrate::PhaseOutcome;
-use tidemark_tests::Migration;
 use tokio_postgres::Client;
 
 use super::cutover::assert_untouched;

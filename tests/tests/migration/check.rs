@@ -4,9 +4,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use engine::EngineFaults;
+use tests::{Database, Migration, binary};
+use tidemark_engine::EngineFaults;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::{Database, Migration, binary};
 
 fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use engine::{Chance, EngineFaults};
+use tests::{Database, Migration};
+use tidemark_engine::{Chance, EngineFaults};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::{Database, Migration};
 
 fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use tests::Migration;
 use tidemark_migrate::cutover::ownership::bucket;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::Migration;
 
 /// The users that DynamoDB owns.
 async fn moved(migration: &mut Migration) -> BTreeSet<String> {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
+use tests::foreign::{CHAT, SHOP, Source, TRACKER, expected_items, expected_rejects};
+use tests::{Migration, Postgres};
 use tidemark_migrate::cutover::PREFIX;
 use tidemark_migrate::item::dynamo_json;
 use tidemark_migrate::mapping::value::number;
-use tidemark_tests::foreign::{CHAT, SHOP, Source, TRACKER, expected_items, expected_rejects};
-use tidemark_tests::{Migration, Postgres};
 use tokio_postgres::Client;
 
 /// A value in one spelling: the members of objects are sorted, and numbers have no zeros at their ends.

@@ -2,10 +2,10 @@
 //! leads to the next one.
 
 use serde_json::json;
+use tests::okusuri_source::SCHEMA;
+use tests::{Migration, okusuri_row};
 use tidemark_migrate::cutover::Writer;
 use tidemark_migrate::row::Row;
-use tidemark_tests::okusuri_source::SCHEMA;
-use tidemark_tests::{Migration, okusuri_row};
 
 use super::cutover::{compared, run_of, sides};
 

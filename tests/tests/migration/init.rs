@@ -2,10 +2,10 @@
 
 use clap::Parser;
 use serde_json::Value;
+use tests::foreign::{CHAT, SHOP, Source, TRACKER};
+use tests::{Migration, Postgres};
 use tidemark_migrate::mapping::Mapping;
 use tidemark_migrate::{Command, PhaseOutcome, Product, run_quietly};
-use tidemark_tests::foreign::{CHAT, SHOP, Source, TRACKER};
-use tidemark_tests::{Migration, Postgres};
 
 const PRODUCT: Product = Product { name: "tidemark-migrate", mapping: None, conversions: &[], extension: None };
 
@@ -206,7 +206,7 @@ async fn a_draft_of_init_with_all_its_suggestions_copies_a_library_and_encrypts_
     let mapping = with_suggestions(made["mapping"].as_str().unwrap());
     assert!(mapping.contains("TTL = ") && mapping.contains("version = "), "{mapping}");
     let key = migration.folder.path().join("key");
-    std::fs::write(&key, tidemark_tests::migration::KEY).unwrap();
+    std::fs::write(&key, tests::migration::KEY).unwrap();
     let migration = assert_copied(migration, mapping, &["--secret", &format!("key={}", key.display())]).await;
     let items = std::fs::read_dir(migration.path("items")).unwrap();
     let items: String = items.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();

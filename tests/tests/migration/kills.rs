@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fastrand::Rng;
+use tests::{Migration, binary};
 use tidemark_migrate::PhaseOutcome;
-use tidemark_tests::{Migration, binary};
 
 /// How often a phase is killed at most.
 const KILLS: u32 = 6;

@@ -2,11 +2,11 @@
 //! keys of unusual types, tables that refer to themselves, and constraints that are checked late.
 
 use serde_json::{Value, json};
+use tests::Migration;
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, WriteError, Writer};
 use tidemark_migrate::mapping::Mapping;
 use tidemark_migrate::row::Row;
-use tidemark_tests::Migration;
 use tokio_postgres::Client;
 
 use super::cutover::compared;

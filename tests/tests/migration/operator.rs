@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use tests::{Database, Migration, binary};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::{Database, Migration, binary};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_comparison_names_every_item_a_repair_corrects_them_and_finished_needs_a_clean_one() {

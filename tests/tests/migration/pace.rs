@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use engine::{Chance, EngineFaults, FailureReply};
+use tests::{Migration, binary};
+use tidemark_engine::{Chance, EngineFaults, FailureReply};
 use tidemark_migrate::PhaseOutcome;
-use tidemark_tests::{Migration, binary};
 
 /// The value of a metric in the file, if the file is complete.
 fn metric(text: &str, name: &str) -> Option<f64> {

@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use tests::{Migration, binary};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::{Migration, binary};
 
 use super::cutover::assert_untouched;
 

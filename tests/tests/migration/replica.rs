@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use tests::Migration;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::Migration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_export_from_a_standby_that_lacks_the_capture_is_refused() {

@@ -1,8 +1,8 @@
 //! The rights of the application's role during a cutover.
 
+use tests::Migration;
+use tests::migration::okusuri_mapping;
 use tidemark_migrate::cutover::Postgres;
-use tidemark_tests::Migration;
-use tidemark_tests::migration::okusuri_mapping;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_applications_role_gains_no_right_to_write_a_table() {

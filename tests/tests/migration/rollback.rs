@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use tests::okusuri_source::fill;
+use tests::{Migration, Postgres};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::okusuri_source::fill;
-use tidemark_tests::{Migration, Postgres};
 
 async fn loaded(migration: &Migration) {
     for name in ["export", "transform", "load"] {

@@ -1,8 +1,8 @@
 //! A run's folder, its database and its options belong together. A wrong combination is refused and
 //! changes nothing.
 
+use tests::Migration;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::Migration;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_combination_of_folder_database_and_options_is_refused() {

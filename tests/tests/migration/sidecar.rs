@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
-use tidemark_tests::{Migration, binary};
+use tests::{Migration, binary};
 
 use super::cutover::compared;
 
@@ -25,7 +25,7 @@ fn repository() -> PathBuf {
 fn client(folder: &Path) -> PathBuf {
     let compiler = repository().join("web/node_modules/.bin/tsc");
     assert!(compiler.is_file(), "the TypeScript compiler is missing: `make page` installs it");
-    let sources = repository().join("crates/tools/migrate/client");
+    let sources = repository().join("crates/tools/tidemark-migrate/client");
     let built = Command::new(compiler).arg("-p").arg(sources).arg("--outDir").arg(folder).status().unwrap();
     assert!(built.success());
     std::fs::write(folder.join("package.json"), r#"{"type":"module"}"#).unwrap();
@@ -98,7 +98,7 @@ struct Application {
 
 impl Application {
     fn start(client: &Path, user: &str, sidecars: &[Sidecar]) -> Self {
-        let script = repository().join("crates/tools/migrate/client/tests/traffic.mjs");
+        let script = repository().join("crates/tools/tidemark-migrate/client/tests/traffic.mjs");
         let mut node = Command::new("node");
         node.arg(script).arg(client).args([user, TOKEN]).args(sidecars.iter().map(|sidecar| &sidecar.url));
         let mut process = node.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -1,10 +1,10 @@
 //! A row that one side refuses stops its own user only. The user is named, and the others go on.
 
 use serde_json::json;
+use tests::{Migration, okusuri_row};
 use tidemark_migrate::cutover::{Side, Writer};
 use tidemark_migrate::row::Row;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::{Migration, okusuri_row};
 
 use super::cutover::{assert_untouched, run_of, sides};
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use tests::Postgres;
 use tidemark_migrate::FailureKind;
 use tidemark_migrate::source::{Server, connect};
-use tidemark_tests::Postgres;
 
 /// A certificate authority, whose certificate is in a file.
 struct Authority {

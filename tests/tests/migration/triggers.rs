@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use tests::Migration;
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, WriteError, Writer};
 use tidemark_migrate::mapping::Mapping;
-use tidemark_tests::Migration;
 
 use super::cutover::compared;
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use tests::{Database, Migration};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
-use tidemark_tests::{Database, Migration};
 
 use super::stuck::loaded;
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use store::okusuri::sha256_hex;
+use okusuri_store::sha256_hex;
+use tests::Migration;
 use tidemark_migrate::PhaseOutcome;
-use tidemark_tests::Migration;
 use tokio_postgres::Client;
 
 type Items = BTreeMap<(String, String), BTreeMap<String, AttributeValue>>;

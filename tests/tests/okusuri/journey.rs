@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
+use okusuri_store::rows::{MedicationLog, Session, User, UserSession};
+use okusuri_store::{Row, item, sha256_hex};
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::okusuri::rows::{MedicationLog, Session, User, UserSession};
-use store::okusuri::{Row, item, sha256_hex};
-use tidemark_tests::browser::Browser;
-use tidemark_tests::{Database, Stack};
+use tests::browser::Browser;
+use tests::{Database, Stack};
 
 async fn put(stack: &Stack, row: &impl Row) {
     let put = stack.dynamodb().put_item().table_name(Database::OKUSURI).set_item(Some(item(row).unwrap()));

@@ -13,11 +13,11 @@ use domain::calendar::DateRange;
 use domain::okusuri::{DayState, Log, Note, Summary};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
-use store::Direction;
-use store::okusuri::rows::MedicationLog;
-use store::okusuri::{LogEntry, LogRange, LogWriteOutcome, Logs, WriteError};
-use tidemark_tests::Database;
-use tidemark_tests::okusuri::user;
+use okusuri_store::rows::MedicationLog;
+use okusuri_store::{LogEntry, LogRange, LogWriteOutcome, Logs, WriteError};
+use store_base::Direction;
+use tests::Database;
+use tests::okusuri::user;
 use uuid::Uuid;
 
 const TODAY: Date = date(2026, 11, 22);
@@ -142,7 +142,7 @@ async fn logging_today_and_the_status_read_only_the_summary_and_that_day() {
 
     let requests = Requests::default();
     let config = db.client.config().to_builder().interceptor(requests.clone()).build();
-    let counted = Logs::new(&store::Table::new(aws_sdk_dynamodb::Client::from_conf(config), Database::OKUSURI));
+    let counted = Logs::new(&store_base::Table::new(aws_sdk_dynamodb::Client::from_conf(config), Database::OKUSURI));
     let sent = || requests.0.swap(0, Ordering::SeqCst);
     let (written, summary) = counted.put(&ann, &entry(TODAY, false), now()).await.unwrap();
     assert!(matches!(written, LogWriteOutcome::New(_)));
@@ -274,7 +274,7 @@ async fn logs_of_other_writers_count_after_the_summary_is_deleted() {
             created_at: now(),
             updated_at: now(),
         };
-        tidemark_tests::okusuri::put(&db.client, &row).await.unwrap();
+        tests::okusuri::put(&db.client, &row).await.unwrap();
     };
     // Without a summary, as after the migration.
     put(3).await;

@@ -14,9 +14,9 @@ use p256::ecdsa::signature::Signer;
 use p256::ecdsa::{Signature, SigningKey};
 use reqwest::Url;
 use serde_json::{Value, json};
-use tidemark_tests::browser::{Browser, Page};
-use tidemark_tests::oidc::OidcProvider;
-use tidemark_tests::{Database, Stack};
+use tests::browser::{Browser, Page};
+use tests::oidc::OidcProvider;
+use tests::{Database, Stack};
 
 /// The public address of these stacks. No server answers there: the tests send its paths to the
 /// stack itself.

@@ -7,9 +7,9 @@ use lambda_kit::http::Request;
 use lambda_kit::outbound::Outbound;
 use okusuri_api::{Config, Okusuri, Secrets, handle};
 use serde_json::{Value, json};
-use tidemark_tests::Database;
-use tidemark_tests::okusuri::user;
-use tidemark_tests::push::{Answer, PushService, VAPID_KEY, VAPID_SUBJECT};
+use tests::Database;
+use tests::okusuri::user;
+use tests::push::{Answer, PushService, VAPID_KEY, VAPID_SUBJECT};
 use uuid::Uuid;
 
 /// Noon in Tokyo.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::shop::{Action, Activity, ActivityRange, ProductId};
 use domain::{Attributes, Moment, TimeRange, UserId};
-use engine::{Chance, EngineFaults};
-use store::Direction;
-use store::shop::{Activities, ActivityPosition, ActivitySuffixes, RecordOutcome};
-use tidemark_tests::Database;
+use shop_store::{Activities, ActivityPosition, ActivitySuffixes, RecordOutcome};
+use store_base::Direction;
+use tests::Database;
+use tidemark_engine::{Chance, EngineFaults};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Asc, Direction::Desc];
 
@@ -48,11 +48,11 @@ fn sorted(mut activities: Vec<Activity>, direction: Direction) -> Vec<Activity> 
 /// All pages of so many.
 async fn pages(
     limit: u16,
-    mut page: impl AsyncFnMut(u16, Option<ActivityPosition>) -> store::Page<Activity, ActivityPosition>,
+    mut page: impl AsyncFnMut(u16, Option<ActivityPosition>) -> store_base::Page<Activity, ActivityPosition>,
 ) -> Vec<Activity> {
     let (mut all, mut after) = (Vec::new(), None);
     for _ in 0..1_000 {
-        let store::Page { items, next, .. } = page(limit, after).await;
+        let store_base::Page { items, next, .. } = page(limit, after).await;
         assert!(items.len() <= usize::from(limit));
         all.extend(items);
         after = next;

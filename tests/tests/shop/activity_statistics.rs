@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use rollup::Aggregator;
 use serde_json::{Value, json};
-use store::shop::{
+use shop_store::{
     Activities, ActivityStatistics, ActivitySuffixes, CountedActivity, RecordOutcome, activity_aggregator, rollup_table,
 };
-use tidemark_tests::Database;
+use tests::Database;
 
 const DAY: Date = date(2025, 10, 2);
 

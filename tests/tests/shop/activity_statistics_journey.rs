@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tests::{Database, Stack};
 use tidemark_cli::{Command, CommandOutcome, run};
-use tidemark_tests::{Database, Stack};
 
 /// The day of the test's activities. Not today, so that midnight changes nothing.
 fn day() -> String {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::shop_records::{ShopRecords, text};
-use tidemark_tests::{Answer, STAFF_TOKEN, Stack};
+use tests::shop_records::{ShopRecords, text};
+use tests::{Answer, STAFF_TOKEN, Stack};
 
 const WRITERS: usize = 64;
 

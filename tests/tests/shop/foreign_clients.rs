@@ -4,10 +4,10 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::shop::{Amount, Currency, IdempotencyKey, Money, ProductForm, ProductId, StockCount, StockMovement};
 use domain::{Moment, ShortText, TimeRange};
-use store::Direction::{Asc, Desc};
-use store::shop::{LedgerQuery, PriceRequest, Prices, Products, PutProduct, Stock, StockRequest};
-use tidemark_tests::shop_records::{Item, number};
-use tidemark_tests::{Database, foreign_client};
+use shop_store::{LedgerQuery, PriceRequest, Prices, Products, PutProduct, Stock, StockRequest};
+use store_base::Direction::{Asc, Desc};
+use tests::shop_records::{Item, number};
+use tests::{Database, foreign_client};
 use uuid::Uuid;
 
 fn s(text: &str) -> AttributeValue {
@@ -140,7 +140,7 @@ async fn rows_of_the_design_are_read_as_they_are_meant() {
 #[tokio::test]
 async fn a_foreign_client_may_take_what_was_promised_and_the_order_is_told() {
     use domain::shop::{HoldTime, OrderId, Quantity, StockRefusal};
-    use store::shop::{ChangeError, ReservationRequest, Reservations, SettleRefusal};
+    use shop_store::{ChangeError, ReservationRequest, Reservations, SettleRefusal};
     let db = with_cups(5).await;
     let reservations = Reservations::new(&db.table(Database::SHOP));
     let now = moment("2024-01-02T00:00:00Z");

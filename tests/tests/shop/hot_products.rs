@@ -4,10 +4,10 @@
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use domain::shop::{Action, Activity, ProductId};
 use domain::{Attributes, Moment, UserId};
-use engine::EngineFaults;
-use store::StoreError;
-use store::shop::{Activities, ActivitySuffixes};
-use tidemark_tests::Database;
+use shop_store::{Activities, ActivitySuffixes};
+use store_base::StoreError;
+use tests::Database;
+use tidemark_engine::EngineFaults;
 
 /// What a product receives in one second.
 const OFFERED: u32 = 5_000;
@@ -21,7 +21,8 @@ async fn offer(suffixes: u8) -> Vec<StoreError> {
     db.engine().faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
-    let store = Activities::new(&store::Table::new(client, Database::SHOP), ActivitySuffixes::new(suffixes).unwrap());
+    let store =
+        Activities::new(&store_base::Table::new(client, Database::SHOP), ActivitySuffixes::new(suffixes).unwrap());
     let mut refusals = Vec::new();
     for n in 0..OFFERED {
         let activity = Activity {

@@ -5,12 +5,12 @@ use domain::ShortText;
 use domain::shop::{Amount, Currency, IdempotencyKey, Money, Product, ProductForm, ProductId, ProductRefusal, RowId};
 use domain::{Moment, TimeRange};
 use jiff::civil::date;
-use store::Direction::{self, Asc, Desc};
-use store::shop::{
+use shop_store::{
     ChangeError, ChangeOutcome, IsNew, LedgerQuery, PriceEntry, PriceOutcome, PriceRefusal, PriceRequest, Prices,
     Products, PutProduct, Reused,
 };
-use tidemark_tests::Database;
+use store_base::Direction::{self, Asc, Desc};
+use tests::Database;
 use uuid::Uuid;
 
 fn moment(text: &str) -> Moment {

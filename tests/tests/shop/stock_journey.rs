@@ -7,8 +7,8 @@ use domain::Moment;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::shop::Shop;
-use tidemark_tests::{Answer, Database, STAFF_TOKEN, Stack};
+use tests::shop::Shop;
+use tests::{Answer, Database, STAFF_TOKEN, Stack};
 
 /// How long a stream may take.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::{AttributeValue, TimeToLiveSpecification};
 use domain::journal::{Entry, JournalStream};
 use domain::{Moment, TimeRange};
-use engine::{Chance, EngineFaults};
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::stream::BatchError;
 use serde_json::{Value, json};
+use shop_store::Reservations;
 use stock_watch::Watcher;
-use store::StoreError;
-use store::shop::Reservations;
-use tidemark_tests::journal::{journal, reader};
-use tidemark_tests::shop::Shop;
-use tidemark_tests::{Database, sample_event};
+use store_base::StoreError;
+use tests::journal::{journal, reader};
+use tests::shop::Shop;
+use tests::{Database, sample_event};
+use tidemark_engine::{Chance, EngineFaults};
 
 /// So many seconds after now; before it when negative.
 fn at(seconds: i64) -> Moment {

@@ -1,7 +1,8 @@
 //! One entry of the journal.
 
-use super::{EntryId, JournalStream};
+use super::JournalStream;
 use crate::Attributes;
+use crate::EntryId;
 
 /// A journal entry, stored or not.
 #[derive(Debug, Clone, PartialEq, Eq)]

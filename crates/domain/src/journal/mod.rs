@@ -5,13 +5,11 @@
 //! `docs/decisions/0014-newest-first-across-days.md`.
 
 mod entry;
-mod id;
 mod retention;
 mod stream;
 mod suite_event;
 
 pub use entry::{Entry, Message, MessageError};
-pub use id::{EntryId, EntryIdError};
 pub use retention::{Retention, RetentionError};
 pub use stream::{JournalStream, JournalStreamError};
 pub use suite_event::SuiteEvent;

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{EntryId, JournalStream};
+use super::JournalStream;
+use crate::EntryId;
 
 /// The longest retention, in days: a hundred years.
 const DAYS_MAX: u32 = 36_500;

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{Entry, EntryId, JournalStream, Message};
+use super::{Entry, JournalStream, Message};
 use crate::Attributes;
-use crate::shop::ChangeType;
+use crate::EntryId;
 
 /// An event in the suite. Its entry has an English sentence, and the facts as attributes. The
 /// attribute `kind` names the kind of event. Pages build a sentence in the reader's language from
@@ -37,8 +37,8 @@ pub enum SuiteEvent<'a> {
     StockMoved {
         /// The product.
         product_id: &'a str,
-        /// The type of the change.
-        change_type: ChangeType,
+        /// The type of the change, as the ledger spells it: `IN`, `OUT`, `ADJUST` or `COUNT`.
+        change_type: &'a str,
         /// By how many pieces the stock has changed.
         quantity: i64,
         /// The stock after the change.
@@ -128,7 +128,7 @@ impl SuiteEvent<'_> {
             }
             Self::StockMoved { product_id, change_type, quantity, stock } => vec![
                 ("productId", product_id.to_owned()),
-                ("changeType", change_type.as_str().to_owned()),
+                ("changeType", change_type.to_owned()),
                 ("quantity", quantity.to_string()),
                 ("stock", stock.to_string()),
             ],
@@ -158,10 +158,10 @@ impl SuiteEvent<'_> {
             }
             Self::StockMoved { product_id, change_type, quantity, stock } => {
                 let what = match change_type {
-                    ChangeType::In => format!("{quantity} came in"),
-                    ChangeType::Out => format!("{} went out", quantity.unsigned_abs()),
-                    ChangeType::Adjust => format!("{quantity:+} by a correction"),
-                    ChangeType::Count => format!("{quantity:+} by a count"),
+                    "IN" => format!("{quantity} came in"),
+                    "OUT" => format!("{} went out", quantity.unsigned_abs()),
+                    "ADJUST" => format!("{quantity:+} by a correction"),
+                    _ => format!("{quantity:+} by a count"),
                 };
                 format!("Stock of {product_id}: {what}, {stock} now.")
             }
@@ -198,7 +198,7 @@ mod tests {
         SuiteEvent::GameFinished { game_id: None, players: 2, rounds: 3, best_score: 0 },
         SuiteEvent::PriceChanged { product_id: "p-1", price: 1_980, previous_price: Some(2_480), currency: "JPY" },
         SuiteEvent::PriceChanged { product_id: "p-1", price: 2_480, previous_price: None, currency: "JPY" },
-        SuiteEvent::StockMoved { product_id: "p-1", change_type: ChangeType::Out, quantity: -3, stock: 7 },
+        SuiteEvent::StockMoved { product_id: "p-1", change_type: "OUT", quantity: -3, stock: 7 },
         SuiteEvent::LowStock { product_id: "p-1", stock: 2, threshold: 3 },
         SuiteEvent::OutOfStock { product_id: "p-1" },
         SuiteEvent::RecordQuarantined { reason: "click-count" },

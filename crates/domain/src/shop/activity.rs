@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Span};
 
 use super::ProductId;
-use crate::journal::EntryId;
+use crate::EntryId;
 use crate::{Attributes, Moment, TimeRange, UserId};
 
 /// One thing that a user did.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tidemark_domain::game::*;
+use domain::game::*;
 
 use super::table::player;
 

@@ -1,7 +1,7 @@
 //! Random commands at random times, by players who join, leave, cheat and stay away.
 
+use domain::game::*;
 use proptest::prelude::*;
-use tidemark_domain::game::*;
 
 use super::auditor::{Auditor, check_secrets, hidden};
 use super::table::{Table, name, player, talk, word};

@@ -1,6 +1,6 @@
 //! Tests of seats: the waiting room, connecting, the host, kicks, the end and the rematch.
 
-use tidemark_domain::game::*;
+use domain::game::*;
 
 use super::table::{Table, name, player, word};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidemark_domain::game::*;
+use domain::game::*;
 use uuid::Uuid;
 
 /// The time at which the games of the tests begin.

@@ -1,6 +1,6 @@
 //! Tests of turns: words, guesses, chat, points, hints, and the passing of time.
 
-use tidemark_domain::game::*;
+use domain::game::*;
 
 use super::table::{START_MS, Table, name, player, talk, word};
 

@@ -1,7 +1,7 @@
 //! Tests of typed texts: guesses in every spelling, and names and chat lines of any characters.
 
+use domain::game::*;
 use proptest::prelude::*;
-use tidemark_domain::game::*;
 use unicode_normalization::UnicodeNormalization;
 
 /// A way to write a word.

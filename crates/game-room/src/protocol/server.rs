@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use domain::game::drawing::Batch;
 use domain::game::{GameId, Line, LineId, LineKind, PlayerId, SystemText, TurnId};
+use game_store::Role;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use store::game::Role;
 
 use super::problem::RefusedMessage;
 use super::room::RoomMessage;

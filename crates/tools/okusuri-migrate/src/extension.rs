@@ -7,8 +7,8 @@ use base64::prelude::BASE64_STANDARD;
 use domain::UserId;
 use domain::okusuri::{Email, REMINDER_TIME_DEFAULT, next_due};
 use jiff::tz::TimeZone;
+use okusuri_store::{Logs, due_partition, sha256_hex};
 use serde::Deserialize;
-use store::okusuri::{Logs, due_partition, sha256_hex};
 use tidemark_migrate::item::Key;
 use tidemark_migrate::mapping::value::Value;
 use tidemark_migrate::mapping::{Extension, Parameters, Signature, Writing};
@@ -67,12 +67,12 @@ impl Extension for Okusuri {
     }
 
     /// The service stores a summary of a user's logs, which changed logs make outdated.
-    fn before_write<'a>(&'a self, table: &'a store::Table, owner: &'a str, keys: &'a [Key]) -> Writing<'a> {
+    fn before_write<'a>(&'a self, table: &'a store_base::Table, owner: &'a str, keys: &'a [Key]) -> Writing<'a> {
         Box::pin(async move {
             if !keys.iter().any(|key| key.sort.starts_with("MEDICATION#")) {
                 return Ok(());
             }
-            let user = UserId::new(owner).map_err(|error| store::StoreError::Refused(error.to_string()))?;
+            let user = UserId::new(owner).map_err(|error| store_base::StoreError::Refused(error.to_string()))?;
             Logs::new(table).forget_summary(&user).await.map(drop)
         })
     }

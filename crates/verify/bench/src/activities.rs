@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use domain::journal::EntryId;
+use domain::EntryId;
 use domain::shop::{Action, Activity, ActivityRange, ProductId};
 use domain::{Attributes, Moment, TimeRange, UserId};
-use engine::{Engine, EngineFaults, Options};
 use futures::future::try_join_all;
-use store::shop::{Activities, ActivitySuffixes};
-use store::{Direction, StoreError};
+use shop_store::{Activities, ActivitySuffixes};
+use store_base::{Direction, StoreError};
+use tidemark_engine::{Engine, EngineFaults, Options};
 
 use crate::report::{Better, Row};
 use crate::wire::{self, Consumed, Meter};
@@ -71,7 +71,7 @@ fn named(suffixes: u8) -> String {
 }
 
 fn activities(client: aws_sdk_dynamodb::Client, table: &str, suffixes: u8) -> Activities {
-    Activities::new(&store::Table::new(client, table), ActivitySuffixes::new(suffixes).unwrap_or_default())
+    Activities::new(&store_base::Table::new(client, table), ActivitySuffixes::new(suffixes).unwrap_or_default())
 }
 
 /// The `n`th activity of the day, each of another user, a tenth of a second after the one before.
@@ -94,7 +94,7 @@ async fn in_a_second(suffixes: u8) -> Result<f64> {
     let engine = Engine::start(Options::default()).await?;
     let client = stack::client(&engine);
     let table = stack::table("ShopTable")?;
-    local::tables::ensure(&client, &table).await?;
+    tidemark_local::tables::ensure(&client, &table).await?;
     engine.throttle_clock().hold();
     engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
     let config = client.config().to_builder().retry_config(RetryConfig::disabled()).build();
@@ -115,7 +115,7 @@ async fn in_a_second(suffixes: u8) -> Result<f64> {
 async fn of_a_page(suffixes: u8) -> Result<Consumed> {
     let engine = Engine::start(Options::default()).await?;
     let table = stack::table("ShopTable")?;
-    local::tables::ensure(&stack::client(&engine), &table).await?;
+    tidemark_local::tables::ensure(&stack::client(&engine), &table).await?;
     let store = activities(stack::client(&engine), &table.name, suffixes);
     for first in (0..STORED).step_by(50) {
         let some: Vec<_> = (first..first + 50).map(activity).collect::<Result<_>>()?;

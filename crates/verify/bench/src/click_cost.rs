@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
-use engine::{Engine, Options};
+use clicks_store::{CountedClick, click_aggregators, read_click, rollup_table};
 use jiff::Timestamp;
 use rollup::{Aggregator, Layout};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use sim::Baseline;
-use store::clicks::{CountedClick, click_aggregators, read_click, rollup_table};
+use tidemark_engine::{Engine, Options};
 
 use crate::events;
 use crate::report::{Better, Row};
@@ -129,14 +129,14 @@ async fn consumed(counting: Counting, shape: &Shape) -> Result<(Consumed, Consum
     let mut table = stack::table("ClicksTable")?;
     TABLE.clone_into(&mut table.name);
     table.create_table["TableName"] = TABLE.into();
-    local::tables::ensure(&stack::client(&engine), &table).await?;
+    tidemark_local::tables::ensure(&stack::client(&engine), &table).await?;
     let stream = stack::stream(&stack::client(&engine), TABLE).await?;
     let meter = Arc::new(Meter::new(engine.url()));
     let client = wire::client(meter.clone());
 
     let count = async |event: String| -> Result<()> {
         let event = RawValue::from_string(event)?;
-        let table = rollup_table(&store::Table::new(client.clone(), TABLE));
+        let table = rollup_table(&store_base::Table::new(client.clone(), TABLE));
         let [statistics, details] = click_aggregators(&table)?;
         match counting {
             Counting::Statistics(layout) => handle(statistics.layout(layout), &event).await,

@@ -7,12 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use aws_lambda_events::event::dynamodb::Event;
+use clicks_store::{CountedClick, click_aggregators, rollup_table};
 use jiff::Timestamp;
 use nix::time::{ClockId, clock_gettime};
 use rollup::Aggregator;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use store::clicks::{CountedClick, click_aggregators, rollup_table};
 
 use crate::report::{Aim, Better, Figure, Row};
 use crate::wire::{self, Answer, Reply};
@@ -37,7 +37,8 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>> {
 
 async fn measure(effort: Effort) -> Result<Vec<Row>> {
     let table = Arc::new(Table::default());
-    let [aggregator, _] = click_aggregators(&rollup_table(&store::Table::new(wire::client(table.clone()), "clicks")))?;
+    let [aggregator, _] =
+        click_aggregators(&rollup_table(&store_base::Table::new(wire::client(table.clone()), "clicks")))?;
     let batch = |first| {
         events::batch(events::STREAM, "shardId-000", first, (0..RECORDS).map(|n| format!("user-{:04}", n % USERS)))
     };

@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
-use engine::{Engine, Options};
 use fastrand::Rng;
 use jiff::Timestamp;
 use rollup::{Aggregator, Layout};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use sim::feedback_of;
+use tidemark_engine::{Engine, Options};
 use voice_of_customer::feedback;
 
 use crate::report::{Better, Row};
@@ -65,7 +65,7 @@ async fn consumed(shape: &Shape, is_own: bool) -> Result<f64> {
         ],
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
     });
-    local::tables::ensure(&stack::client(&engine), &table).await?;
+    tidemark_local::tables::ensure(&stack::client(&engine), &table).await?;
     let meter = Arc::new(Meter::new(engine.url()));
     let client = wire::client(meter.clone());
     let table = rollup::Table::new(client.clone(), TABLE, "pk", "sk");

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use local::dynamodb::Identity;
-use local::functions::{Endpoints, Functions, binary_in};
-use local::startup::RunningStack;
 use serde_json::{Value, json};
+use tidemark_local::dynamodb::Identity;
+use tidemark_local::functions::{Endpoints, Functions, binary_in};
+use tidemark_local::startup::RunningStack;
 
 use crate::report::{Better, Row, median};
 use crate::{Effort, Folders, NODE, events, repository, stack};
@@ -123,7 +123,7 @@ impl Side<'_> {
     fn functions(&self) -> Arc<Functions> {
         let addresses = &self.stack.admin.addresses;
         let endpoints = Endpoints::of_stack(&addresses.http, &addresses.dynamodb, Identity::local());
-        let binary = |function: &local::stack::Function| binary_in(self.folder, function);
+        let binary = |function: &tidemark_local::stack::Function| binary_in(self.folder, function);
         let admin = &self.stack.admin;
         Functions::new(&self.stack.stack.functions, binary, endpoints, &admin.faults, &admin.metrics)
     }

@@ -1,8 +1,8 @@
 //! What a game costs on AWS: messages, units, money; beside the layout that rewrites the drawing in
 //! the room's item.
 
+use game_store::CHAT_LINES_MAX;
 use scale::price;
-use store::game::CHAT_LINES_MAX;
 
 use crate::Effort;
 use crate::game_drawing::Hand;

@@ -108,10 +108,10 @@ mod tests {
 
     #[tokio::test]
     async fn the_engine_bills_such_rooms_as_they_are_counted() {
-        let engine = engine::Engine::start(engine::Options::default()).await.expect("an engine");
+        let engine = tidemark_engine::Engine::start(tidemark_engine::Options::default()).await.expect("an engine");
         let client = stack::client(&engine);
         let table = stack::table("GameTable").expect("the template's table");
-        local::tables::ensure(&client, &table).await.expect("a table");
+        tidemark_local::tables::ensure(&client, &table).await.expect("a table");
         let hand = Hand::new(80_000);
         for (awards, batches) in [(0, 1), (10, 100), (500, 7), (990, 200)] {
             let room = room(awards, &drawing(&hand, batches));

@@ -11,14 +11,14 @@ use domain::game::{
     Command, Game, GameId, NewGame, Participant, Phase, PlayerCount, PlayerId, PlayerName, RoundCount, Settings,
 };
 use domain::journal::Retention;
-use engine::{Engine, Options};
 use fastrand::Rng;
 use game_archiver::Archiver;
 use game_room::{GameRoom, PostError, Sockets};
+use game_store::{Connections, Freshness, Live, NewConnection, PersistOutcome, Role, Rooms};
 use jiff::Timestamp;
+use journal_store::{Journal, JournalShards};
 use serde_json::{Value, json};
-use store::game::{Connections, Freshness, Live, NewConnection, PersistOutcome, Role, Rooms};
-use store::journal::{Journal, JournalShards};
+use tidemark_engine::{Engine, Options};
 
 use crate::game_drawing::Hand;
 use crate::game_stream::Stream;
@@ -182,14 +182,14 @@ impl GameTable {
         let past_meter = stack::client(engine);
         let journal = stack::table("JournalTable")?;
         for table in [&declared, &journal] {
-            local::tables::ensure(&past_meter, table).await?;
+            tidemark_local::tables::ensure(&past_meter, table).await?;
         }
         let stream = Stream::open(engine, table_name).await?;
 
         let meter = Arc::new(Meter::new(engine.url()));
         let client = wire::client(meter.clone());
         let shards = JournalShards::new(4).context("a number of shards")?;
-        let journal = Journal::new(&store::Table::new(client.clone(), journal.name), shards, Retention::default());
+        let journal = Journal::new(&store_base::Table::new(client.clone(), journal.name), shards, Retention::default());
         let settings = Settings {
             round_count: RoundCount::new(rounds)?,
             player_count: PlayerCount::new(PLAYERS.into())?,
@@ -206,7 +206,7 @@ impl GameTable {
             seed: 7,
         };
         let mut game = Game::new(new, BEGIN_MS)?;
-        let rooms = Rooms::new(&store::Table::new(client.clone(), table_name));
+        let rooms = Rooms::new(&store_base::Table::new(client.clone(), table_name));
         ensure!(rooms.create(&game).await? == PersistOutcome::Yes);
         for seat in 1..PLAYERS {
             let join = Command::Join { name: name(seat)? };
@@ -217,12 +217,12 @@ impl GameTable {
         let limit_ms = u64::from(settings.time_limit.get()) * 1_000;
         let posted = CountingSockets::default();
         let mut table = Self {
-            room: GameRoom::new(&store::Table::new(client.clone(), table_name), posted.clone(), || 7),
+            room: GameRoom::new(&store_base::Table::new(client.clone(), table_name), posted.clone(), || 7),
             posted,
             meter,
-            rooms: Rooms::new(&store::Table::new(past_meter, table_name)),
+            rooms: Rooms::new(&store_base::Table::new(past_meter, table_name)),
             stream,
-            archiver: Archiver::new(&store::Table::new(client.clone(), table_name), journal),
+            archiver: Archiver::new(&store_base::Table::new(client.clone(), table_name), journal),
             game_id,
             rng: Rng::with_seed(7),
             hand: Hand::new(limit_ms),
@@ -234,7 +234,7 @@ impl GameTable {
             taken_at_ms: BEGIN_MS,
             played: GameUsage::default(),
         };
-        let connections = Connections::new(&store::Table::new(client, table_name));
+        let connections = Connections::new(&store_base::Table::new(client, table_name));
         for seat in 0..PLAYERS {
             let (connection_id, player_id, name) = (&*connection(seat), player(seat), name(seat)?);
             let new = NewConnection { connection_id, player_id, game_id, role: Role::Player, name: &name };

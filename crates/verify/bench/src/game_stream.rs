@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result};
 use aws_sdk_dynamodbstreams::types::ShardIteratorType;
-use engine::Engine;
-use local::dynamodb::Identity;
-use local::event_source_mapping::filter::Filters;
-use local::event_source_mapping::record::{StreamRecord, of_dynamodb};
 use serde_json::Value;
+use tidemark_engine::Engine;
+use tidemark_local::dynamodb::Identity;
+use tidemark_local::event_source_mapping::filter::Filters;
+use tidemark_local::event_source_mapping::record::{StreamRecord, of_dynamodb};
 
 use crate::stack;
 
@@ -27,7 +27,7 @@ impl Stream {
         let archiver = functions.iter().find(|function| function.short_name() == "game-archiver");
         let mapping = archiver.and_then(|archiver| archiver.stream_mappings.first());
         let filters = Filters::compile(&mapping.context("the archiver reads no stream")?.filters)?;
-        let client = local::dynamodb::streams_client(&engine.url(), &Identity::local());
+        let client = tidemark_local::dynamodb::streams_client(&engine.url(), &Identity::local());
         let stream = client.describe_stream().stream_arn(&arn).send().await?.stream_description;
         let shards = stream.and_then(|stream| stream.shards).unwrap_or_default();
         let shard = shards.first().and_then(|shard| shard.shard_id()).context("the stream has no shard")?;

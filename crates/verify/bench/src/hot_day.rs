@@ -2,11 +2,11 @@
 //! shards.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
+use clicks_store::{ClickWriter, DateShards};
 use domain::UserId;
 use domain::clicks::{Click, ClickCount, ClickTime};
-use engine::{Engine, EngineFaults, Options};
-use store::StoreError;
-use store::clicks::{ClickWriter, DateShards};
+use store_base::StoreError;
+use tidemark_engine::{Engine, EngineFaults, Options};
 
 use crate::report::{Better, Row};
 use crate::{events, stack};
@@ -41,13 +41,16 @@ async fn clicks_in_a_second(shards: u8) -> anyhow::Result<f64> {
     let engine = Engine::start(Options::default()).await?;
     let client = stack::client(&engine);
     let table = stack::table("ClicksTable")?;
-    local::tables::ensure(&client, &table).await?;
+    tidemark_local::tables::ensure(&client, &table).await?;
     engine.throttle_clock().hold();
     engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
     let config = client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
-    let writer =
-        ClickWriter::new(&store::Table::new(client, table.name), DateShards::new(shards).unwrap_or_default(), None);
+    let writer = ClickWriter::new(
+        &store_base::Table::new(client, table.name),
+        DateShards::new(shards).unwrap_or_default(),
+        None,
+    );
     let mut stored = 0;
     for user in 0..CLICKS_MAX {
         let click = Click {

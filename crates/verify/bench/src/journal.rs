@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use domain::EntryId;
 use domain::TimeRange;
-use domain::journal::{Entry, EntryId, JournalStream, Message};
-use engine::{Engine, Options};
+use domain::journal::{Entry, JournalStream, Message};
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
-use store::journal::{Journal, JournalReader, JournalShards};
+use journal_store::{Journal, JournalReader, JournalShards};
+use tidemark_engine::{Engine, Options};
 
 use crate::report::{Better, Row};
 use crate::stack;
@@ -52,9 +53,9 @@ const A_DAY: &str = "1 day";
 async fn of_a_page(days: u32) -> Result<Consumed> {
     let engine = Engine::start(Options::default()).await?;
     let table = stack::table("JournalTable")?;
-    local::tables::ensure(&stack::client(&engine), &table).await?;
+    tidemark_local::tables::ensure(&stack::client(&engine), &table).await?;
     let (shards, retention) = (JournalShards::new(4).context("4 shards")?, "default=0".parse()?);
-    let journal = Journal::new(&store::Table::new(stack::client(&engine), &table.name), shards, retention);
+    let journal = Journal::new(&store_base::Table::new(stack::client(&engine), &table.name), shards, retention);
     let stream = JournalStream::suite();
     let today: Timestamp = "2026-11-21T00:00:00Z".parse()?;
     let mut newest = Vec::new();
@@ -75,7 +76,8 @@ async fn of_a_page(days: u32) -> Result<Consumed> {
         newest.truncate(PAGE.into());
     }
     let meter = Arc::new(Meter::new(engine.url()));
-    let reader = JournalReader::new(&store::Table::new(wire::client(meter.clone()), &table.name), "default=0".parse()?);
+    let reader =
+        JournalReader::new(&store_base::Table::new(wire::client(meter.clone()), &table.name), "default=0".parse()?);
     let now = today + SignedDuration::from_hours(12);
     let page = reader.page(&stream, TimeRange::default(), PAGE, None, now).await?;
     ensure!(page.items == newest, "another page comes back from {days} days");

@@ -9,14 +9,14 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use domain::UserId;
 use domain::okusuri::Log;
-use engine::{Engine, Options};
 use jiff::civil::{Date, date};
 use jiff::{Timestamp, ToSpan as _};
-use local::stack::Table;
+use okusuri_store::rows::{EmailOwner, Session, User};
+use okusuri_store::{LogEntry, LogRange, Logs, Row as _, Sessions, item, sha256_hex};
 use serde_json::json;
-use store::Direction;
-use store::okusuri::rows::{EmailOwner, Session, User};
-use store::okusuri::{LogEntry, LogRange, Logs, Row as _, Sessions, item, sha256_hex};
+use store_base::Direction;
+use tidemark_engine::{Engine, Options};
+use tidemark_local::stack::Table;
 use uuid::Uuid;
 
 use crate::report::{Better, Row};
@@ -93,7 +93,7 @@ impl Own {
         let engine = Engine::start(Options::default()).await?;
         let table = stack::table("OkusuriTable")?;
         let direct = stack::client(&engine);
-        local::tables::ensure(&direct, &table).await?;
+        tidemark_local::tables::ensure(&direct, &table).await?;
         let user = User {
             user_id: USER.to_owned(),
             name: Some("Ann".to_owned()),
@@ -121,7 +121,7 @@ impl Own {
         for row in [item(&user)?, item(&session)?, item(&owner)?] {
             direct.put_item().table_name(&table.name).set_item(Some(row)).send().await?;
         }
-        let store = Logs::new(&store::Table::new(direct, &table.name));
+        let store = Logs::new(&store_base::Table::new(direct, &table.name));
         let entries: Vec<_> = logs(days)
             .zip(1..)
             .map(|(log, n)| LogEntry { log, is_taken: true, note: None, id: Uuid::from_u128(n) })
@@ -134,23 +134,25 @@ impl Own {
     }
 
     async fn streak(&self) -> Result<Consumed> {
-        let status =
-            Logs::new(&store::Table::new(self.client.clone(), &self.table.name)).status(&user_id()?, today()).await?;
+        let status = Logs::new(&store_base::Table::new(self.client.clone(), &self.table.name))
+            .status(&user_id()?, today())
+            .await?;
         ensure!(status.is_some_and(|status| status.streak > 0), "no streak: {status:?}");
         Ok(self.meter.take())
     }
 
     async fn month(&self) -> Result<Consumed> {
         let range = LogRange { from: Some(today().saturating_sub(29.days())), to: Some(today()) };
-        let logs = Logs::new(&store::Table::new(self.client.clone(), &self.table.name));
+        let logs = Logs::new(&store_base::Table::new(self.client.clone(), &self.table.name));
         let page = logs.page(&user_id()?, range, Direction::Desc, 31, None).await?;
         ensure!(page.items.len() == 30, "{} logs of 30 days", page.items.len());
         Ok(self.meter.take())
     }
 
     async fn token(&self) -> Result<Consumed> {
-        let found =
-            Sessions::new(&store::Table::new(self.client.clone(), &self.table.name)).of_token(TOKEN, now()).await?;
+        let found = Sessions::new(&store_base::Table::new(self.client.clone(), &self.table.name))
+            .of_token(TOKEN, now())
+            .await?;
         ensure!(found.is_some(), "the token is nobody's");
         Ok(self.meter.take())
     }
@@ -203,7 +205,7 @@ impl Other {
             "KeySchema": [{ "AttributeName": "PK", "KeyType": "HASH" }, { "AttributeName": "SK", "KeyType": "RANGE" }],
             "GlobalSecondaryIndexes": indexes.iter().map(index).collect::<Vec<_>>(),
         });
-        local::tables::ensure(&direct, &table).await?;
+        tidemark_local::tables::ensure(&direct, &table).await?;
         let user = format!("USER#{USER}");
         let mut items = vec![
             original_design_item(&user, "PROFILE", "user", &[("name", "Ann"), ("email", EMAIL)], &[("Email", EMAIL)]),

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
-use engine::Engine;
 use futures::future::try_join_all;
-use local::cli::Options;
-use local::dynamodb::Identity;
-use local::stack::Table;
-use local::startup::RunningStack;
 use serde_json::{Value, json};
+use tidemark_engine::Engine;
+use tidemark_local::cli::Options;
+use tidemark_local::dynamodb::Identity;
+use tidemark_local::stack::Table;
+use tidemark_local::startup::RunningStack;
 
 use crate::report::{Better, Row, quantile};
 use crate::{Effort, Folders, NODE, repository};
@@ -26,9 +26,9 @@ const CALLERS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the template declares.
-pub(crate) fn declared() -> Result<local::stack::Stack> {
+pub(crate) fn declared() -> Result<tidemark_local::stack::Stack> {
     let template = std::fs::read_to_string(repository().join("template.yaml"))?;
-    Ok(local::template::read(&template, &std::collections::BTreeMap::new())?.stack)
+    Ok(tidemark_local::template::read(&template, &std::collections::BTreeMap::new())?.stack)
 }
 
 /// A table as the template declares it, by its logical id.
@@ -42,7 +42,7 @@ pub(crate) fn table(logical_id: &str) -> Result<Table> {
 
 /// A client of an engine.
 pub(crate) fn client(engine: &Engine) -> aws_sdk_dynamodb::Client {
-    local::dynamodb::client(&engine.url(), &Identity::local())
+    tidemark_local::dynamodb::client(&engine.url(), &Identity::local())
 }
 
 /// The stream of a table: a checkpoint belongs to one of its shards.

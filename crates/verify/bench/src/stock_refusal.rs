@@ -8,8 +8,8 @@ use domain::shop::{
     StockMovement,
 };
 use domain::{Moment, ShortText};
-use engine::{Engine, Options};
-use store::shop::{Products, PutProduct, ReservationRequest, Reservations, Stock, StockRequest};
+use shop_store::{Products, PutProduct, ReservationRequest, Reservations, Stock, StockRequest};
+use tidemark_engine::{Engine, Options};
 use uuid::Uuid;
 
 use crate::report::{Better, Row};
@@ -35,15 +35,15 @@ pub(crate) async fn rows() -> Result<Vec<Row>> {
 async fn of_a_refusal(settled: u32) -> Result<Consumed> {
     let engine = Engine::start(Options::default()).await?;
     let (client, table) = (stack::client(&engine), stack::table("ShopTable")?);
-    local::tables::ensure(&client, &table).await?;
+    tidemark_local::tables::ensure(&client, &table).await?;
     let (id, now) = (ProductId::new("cup")?, Moment::parse(&format!("{}T10:30:00Z", events::DAY))?);
     let price = Money { amount: Amount::new(1_999)?, currency: Currency::new("EUR")? };
     let (name, stock) = (ShortText::new("Cup")?, Some(StockCount::new(5)?));
     let form = ProductForm { name, price: Some(price), stock, low_stock_threshold: None, archived: None };
     let put = PutProduct { id: id.clone(), form, changed_by: None, now, row_id: Uuid::from_u128(1) };
-    Products::new(&store::Table::new(client.clone(), &table.name)).put(&put).await.map_err(failed)?;
+    Products::new(&store_base::Table::new(client.clone(), &table.name)).put(&put).await.map_err(failed)?;
 
-    let reservations = Reservations::new(&store::Table::new(client.clone(), &table.name));
+    let reservations = Reservations::new(&store_base::Table::new(client.clone(), &table.name));
     let reserve = |n: u32| -> Result<ReservationRequest> {
         let (order_id, quantity) = (OrderId::new(&format!("order-{n}"))?, Quantity::new(5)?);
         Ok(ReservationRequest { product_id: id.clone(), order_id, quantity, hold_time: HoldTime::default(), now })
@@ -66,7 +66,7 @@ async fn of_a_refusal(settled: u32) -> Result<Consumed> {
         now,
         row_id: Uuid::from_u128(2),
     };
-    let outcome = Stock::new(&store::Table::new(wire::client(meter.clone()), &table.name)).change(&refused).await;
+    let outcome = Stock::new(&store_base::Table::new(wire::client(meter.clone()), &table.name)).change(&refused).await;
     ensure!(outcome.is_err(), "goods that are kept for an order were given away");
     let consumed = meter.take();
     engine.shutdown().await;

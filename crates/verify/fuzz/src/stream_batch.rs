@@ -2,14 +2,14 @@
 
 #![no_main]
 
+use clicks_store::{OperatorEvent, OperatorEventImage, read_click};
 use futures::executor::block_on;
+use game_store::{GameChange, GameImage};
 use lambda_kit::stream::{BatchProgress, ReadRecord, StreamEvent, StreamRecord, StreamReply};
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
 use serde_json::{Value, to_value};
-use store::clicks::{OperatorEvent, OperatorEventImage, read_click};
-use store::game::{GameChange, GameImage};
-use store::shop::{ShopChange, ShopImage};
+use shop_store::{ShopChange, ShopImage};
 
 /// Each record is either handled or skipped as unreadable; none is lost.
 fn nothing_is_lost<T>(records: usize, read: Vec<ReadRecord<'_, T>>) {

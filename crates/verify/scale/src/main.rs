@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tidemark_scale::{Measured, tables};
+use scale::{Measured, tables};
 
 fn main() -> Result<()> {
     let tables = tables::all(&Measured::read()?);

@@ -100,10 +100,7 @@ mod tests {
         let docs = include_str!("../../../../docs/capacity.md");
         for (name, table) in all(&Measured::read().expect("the bench's figures")) {
             let (begin, end) = markers(name);
-            assert!(
-                docs.contains(&format!("{begin}{table}{end}")),
-                "cargo run -p tidemark-scale -- --write; now:\n{table}"
-            );
+            assert!(docs.contains(&format!("{begin}{table}{end}")), "cargo run -p scale -- --write; now:\n{table}");
         }
     }
 }

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use scale::clicks::{Limit, Setting, clicks_of_one_second, play};
+use scale::{Measured, games};
 use sha2::{Digest, Sha256};
-use tidemark_scale::clicks::{Limit, Setting, clicks_of_one_second, play};
-use tidemark_scale::{Measured, games};
 
 /// As `store` spreads users; the bench's users are numbered.
 fn shard_of(user: u64, shards: u32) -> u32 {

@@ -8,10 +8,10 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
+use clicks_store::CountedClick;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use store::clicks::CountedClick;
 
 /// One instance of the usual handler.
 #[derive(Debug)]

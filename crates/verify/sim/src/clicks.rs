@@ -4,13 +4,13 @@
 use std::rc::Rc;
 
 use clap::ValueEnum;
+use clicks_store::{CountedClick, click_aggregators, read_click};
 use fastrand::Rng;
 use jiff::civil::date;
 use rollup::sim::{Outcome, SimError, Simulation, TABLE, Weakness};
 use rollup::{Aggregator, DeclarationError, Group, Policy, Rollup, Window, sum};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use store::clicks::{CountedClick, click_aggregators, read_click};
 
 use crate::baselines::Baseline;
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use rollup::sim::Outcome;
-use tidemark_sim::{
+use sim::{
     Embedded, Implementation, Weakness, play_activities, play_clicks, play_feedback, play_game, play_rollup, play_shop,
 };
 

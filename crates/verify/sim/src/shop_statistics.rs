@@ -17,9 +17,8 @@ pub fn play_activities(seed: u64, weakness: Option<Weakness>, is_traced: bool) -
         ids: dice.u16(1..120),
         poison: dice.f64() / 10.0,
     };
-    let aggregator = |table| {
-        store::shop::activity_aggregator(table).unwrap_or_else(|error| unreachable!("the declaration: {error}"))
-    };
+    let aggregator =
+        |table| shop_store::activity_aggregator(table).unwrap_or_else(|error| unreachable!("the declaration: {error}"));
     let simulation = Simulation::of(aggregator, move |rng| activities.row(rng)).keys("PK", "SK");
     let simulation = if let Some(weakness) = weakness { simulation.weakened(weakness) } else { simulation };
     let simulation = if is_traced { simulation.traced() } else { simulation };

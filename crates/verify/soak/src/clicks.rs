@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use aws_sdk_dynamodb::types::AttributeValue;
+use clicks_store::{click_aggregators, rollup_table};
 use fastrand::Rng;
 use reqwest::Method;
 use rollup::{Recounter, Scope};
 use serde_json::{Value, json};
-use store::clicks::{click_aggregators, rollup_table};
-use tidemark_tests::{Database, Stack};
+use tests::{Database, Stack};
 use uuid::Uuid;
 
 use crate::check::Check;

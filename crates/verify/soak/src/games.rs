@@ -11,10 +11,10 @@ use bots::{BotOptions, Ending, NAMES, Pace, Seat, Server, SharedAnswers, play};
 use domain::game::GameId;
 use fastrand::Rng;
 use futures::future::join_all;
+use game_store::{PARTITION_BOUNDS, Rooms, Rounds};
 use serde_json::json;
-use store::game::{PARTITION_BOUNDS, Rooms, Rounds};
-use tidemark_tests::shop_records::{Item, text};
-use tidemark_tests::{Database, Stack};
+use tests::shop_records::{Item, text};
+use tests::{Database, Stack};
 use tokio_util::sync::CancellationToken;
 
 use crate::check::Check;

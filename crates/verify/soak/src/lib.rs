@@ -22,7 +22,7 @@ use anyhow::{Context, Result, bail};
 use fastrand::Rng;
 use futures::future::{FutureExt, LocalBoxFuture, join_all};
 use serde_json::Value;
-use tidemark_tests::Stack;
+use tests::Stack;
 
 pub use check::Check;
 pub use report::Report;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use tidemark_soak::{Options, soak};
+use soak::{Options, soak};
 
 /// Exit code 0 when every promise was kept, 1 when one was broken, 2 when the soak could not be
 /// done.

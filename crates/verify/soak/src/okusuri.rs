@@ -13,12 +13,12 @@ use domain::okusuri::{Log, Summary};
 use fastrand::Rng;
 use jiff::civil::Date;
 use jiff::{Span, Timestamp};
+use okusuri_store::{LogRange, Logs};
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::Direction;
-use store::okusuri::{LogRange, Logs};
-use tidemark_tests::browser::Browser;
-use tidemark_tests::{Database, Stack};
+use store_base::Direction;
+use tests::browser::Browser;
+use tests::{Database, Stack};
 
 use crate::check::Check;
 use crate::world::{RequestOutcome, Tries, World};

@@ -10,8 +10,8 @@ use fastrand::Rng;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::shop_records::{ShopRecords, text};
-use tidemark_tests::{Stack, foreign_client};
+use tests::shop_records::{ShopRecords, text};
+use tests::{Stack, foreign_client};
 use uuid::Uuid;
 
 use crate::check::Check;

@@ -10,7 +10,7 @@ use fastrand::Rng;
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
-use tidemark_tests::{OPERATOR_TOKEN, STAFF_TOKEN, Stack};
+use tests::{OPERATOR_TOKEN, STAFF_TOKEN, Stack};
 use tokio::sync::RwLock;
 
 /// How long one request may take: the functions' own time and some more.

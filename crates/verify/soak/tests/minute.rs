@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use tidemark_soak::{FinishedSoak, Options, Report, soak};
-use tidemark_tests::Database;
+use soak::{FinishedSoak, Options, Report, soak};
+use tests::Database;
 
 type Item = HashMap<String, AttributeValue>;
 

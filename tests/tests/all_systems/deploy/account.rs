@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
-use tidemark_tests::repository;
+use tests::repository;
 
 /// Answers like AWS, from files. `stack` has the stack's status, `parameters` its parameters,
 /// `tables`, `secrets` and `verified` have names, `fails` a pattern of calls that fail, `operators`
@@ -72,7 +72,7 @@ pub(super) struct Account(TempDir);
 impl Account {
     pub(super) fn new() -> Self {
         let account = Self(tempfile::tempdir().unwrap());
-        let functions = ["crates/functions/click-writer", "crates/functions/stats-reader"];
+        let functions = ["crates/functions/clicks/click-writer", "crates/functions/clicks/stats-reader"];
         for folder in ["scripts", ".tools/bin", "cloud", "web/dist/assets"].into_iter().chain(functions) {
             std::fs::create_dir_all(account.path(folder)).unwrap();
         }

@@ -6,7 +6,7 @@ mod delete;
 
 use std::process::{Command, Stdio};
 
-use tidemark_tests::repository;
+use tests::repository;
 
 use account::Account;
 

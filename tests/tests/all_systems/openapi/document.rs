@@ -5,7 +5,7 @@ use std::fs::read_to_string;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use tidemark_tests::repository;
+use tests::repository;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const PROBLEM: &str = "application/problem+json";

@@ -21,8 +21,8 @@ use domain::shop::{Amount, HoldTime, Quantity, StockLevel};
 use lambda_kit::push::ENDPOINT_BYTES_MAX;
 use regex_lite::Regex;
 use serde_json::{Value, json};
-use store::shop::ActivityStatistics;
-use tidemark_tests::repository;
+use shop_store::ActivityStatistics;
+use tests::repository;
 
 use document::{Document, PROBLEM};
 use recorded::{Recorded, recorded, template_routes};
@@ -192,7 +192,7 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/TopProducts/properties/items/maxItems", json!(ActivityStatistics::TOP_MAX)),
         ("parameters/ActivitiesLimit/schema/maximum", json!(activity_log::LIMIT_MAX)),
         ("parameters/ActivitiesLimit/schema/default", json!(activity_log::LIMIT_DEFAULT)),
-        ("parameters/GamesLimit/schema/maximum", json!(store::game::GAMES_MAX)),
+        ("parameters/GamesLimit/schema/maximum", json!(game_store::GAMES_MAX)),
         ("parameters/LinesLimit/schema/maximum", json!(game_api::LINES_MAX)),
         ("schemas/PlayerName/maxLength", json!(PlayerName::CHARS_MAX)),
         ("schemas/Hiragana/maxLength", json!(Hiragana::CHARS_MAX)),

@@ -6,15 +6,15 @@ use std::fs::read_to_string;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tidemark_tests::cases::cases;
-use tidemark_tests::repository;
+use tests::cases::cases;
+use tests::repository;
 
 use crate::all_systems::openapi::document::{Answered, Document, JSON};
 
 /// The functions with routes, and their route keys.
 pub(crate) fn template_routes() -> BTreeMap<String, Vec<String>> {
     let template = read_to_string(repository().join("template.yaml")).unwrap();
-    let functions = local::template::read(&template, &BTreeMap::new()).unwrap().stack.functions.into_iter();
+    let functions = tidemark_local::template::read(&template, &BTreeMap::new()).unwrap().stack.functions.into_iter();
     let routes = functions
         .map(|function| (function.short_name().to_owned(), function.routes.into_iter().map(|r| r.route_key).collect()));
     routes.filter(|(_, routes): &(_, Vec<String>)| !routes.is_empty()).collect()

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tidemark_tests::cases::cases;
-use tidemark_tests::oidc::OidcProvider;
-use tidemark_tests::push::PushService;
-use tidemark_tests::{Database, Stack, games, okusuri, samples, shop};
+use tests::cases::cases;
+use tests::oidc::OidcProvider;
+use tests::push::PushService;
+use tests::{Database, Stack, games, okusuri, samples, shop};
 
 /// Services that Lambda itself calls with a function's role, for logs and traces. The stack plays
 /// neither.

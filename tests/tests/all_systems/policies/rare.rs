@@ -2,21 +2,22 @@
 //! sockets, reminders, and rare cases.
 
 use bots::Server;
+use domain::EntryId;
 use domain::game::{Command, Line, LineId, LineKind, Talk};
-use domain::journal::{EntryId, JournalStream};
+use domain::journal::JournalStream;
+use game_store::{CHAT_LINES_MAX, Chat, StoredLine};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use okusuri_store::{ReminderChange, Reminders};
 use reqwest::Method;
 use serde_json::json;
-use store::game::{CHAT_LINES_MAX, Chat, StoredLine};
-use store::okusuri::{ReminderChange, Reminders};
-use tidemark_tests::browser::Browser;
-use tidemark_tests::games::{self, Play};
-use tidemark_tests::journal::{entry, journal};
-use tidemark_tests::oidc::OidcProvider;
-use tidemark_tests::push::PushService;
-use tidemark_tests::shop::Shop;
-use tidemark_tests::{Database, STAFF_TOKEN, Stack, okusuri, sample_event};
+use tests::browser::Browser;
+use tests::games::{self, Play};
+use tests::journal::{entry, journal};
+use tests::oidc::OidcProvider;
+use tests::push::PushService;
+use tests::shop::Shop;
+use tests::{Database, STAFF_TOKEN, Stack, okusuri, sample_event};
 use uuid::Uuid;
 
 /// Days of the journal that had fewer shards than now, so that watchers look for their entries
@@ -143,7 +144,7 @@ pub(super) async fn a_reminder_is_due(stack: &Stack, service: &PushService) {
     let time = format!("{:02}:{:02}", due.hour(), due.minute()).parse().unwrap();
     let change = ReminderChange { is_enabled: Some(true), time: Some(time) };
     let yesterday = now - SignedDuration::from_hours(24);
-    Reminders::new(&store::Table::new(client.clone(), Database::OKUSURI))
+    Reminders::new(&store_base::Table::new(client.clone(), Database::OKUSURI))
         .change(&user, change, &TimeZone::UTC, yesterday)
         .await
         .unwrap();

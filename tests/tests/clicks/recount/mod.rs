@@ -12,15 +12,15 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::{AttributeValue as Image, Record, ShardIteratorType};
-use engine::ShardChange;
+use clicks_store::{CountedClick, DateShards, RecountScope, rollup_table};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rollup::{
     Aggregator, Ending, Layout, Measurement, QuarantinedRecord, Recounter, RedriveOutcome, RepairError, RepairReport,
 };
 use serde_json::{Value, json};
-use store::clicks::{CountedClick, DateShards, RecountScope, rollup_table};
-use tidemark_tests::Database;
+use tests::Database;
+use tidemark_engine::ShardChange;
 use tokio::sync::Notify;
 
 use super::aggregator;

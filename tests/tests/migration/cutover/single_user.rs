@@ -2,10 +2,10 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
+use tests::{okusuri_logs, okusuri_row};
 use tidemark_migrate::cutover::ownership::bucket;
 use tidemark_migrate::cutover::{Reader, Shadow, Side, Writer};
 use tidemark_migrate::row::{Cell, Row};
-use tidemark_tests::{okusuri_logs, okusuri_row};
 
 use super::*;
 

@@ -1,11 +1,11 @@
 //! Sources that differ from the tables that better-auth's generator creates.
 
 use serde_json::{Value, json};
+use tests::migration::KEY;
+use tests::okusuri_source::SCHEMA;
+use tests::{okusuri_logs, okusuri_row};
 use tidemark_migrate::cutover::{Reader, Side, Writer};
 use tidemark_migrate::row::Row;
-use tidemark_tests::migration::KEY;
-use tidemark_tests::okusuri_source::SCHEMA;
-use tidemark_tests::{okusuri_logs, okusuri_row};
 
 use super::*;
 
@@ -14,7 +14,7 @@ const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
 /// A source with these tables, and an empty target table.
 async fn source(schema: &str) -> Migration {
-    let mut postgres = tidemark_tests::Postgres::start().await.unwrap();
+    let mut postgres = tests::Postgres::start().await.unwrap();
     postgres.client().await.unwrap().batch_execute(schema).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), KEY).unwrap();

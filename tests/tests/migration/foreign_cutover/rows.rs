@@ -1,7 +1,7 @@
 //! What changes in the shop, the issue tracker and the chat.
 
-use tidemark_tests::foreign;
-use tidemark_tests::foreign_traffic::Column;
+use tests::foreign;
+use tests::foreign_traffic::Column;
 
 use super::Live;
 

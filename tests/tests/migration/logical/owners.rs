@@ -1,8 +1,8 @@
 //! Rows whose owner only a parent knows, while the parents change their owners.
 
 use fastrand::Rng;
+use tests::Migration;
 use tidemark_migrate::PhaseOutcome;
-use tidemark_tests::Migration;
 
 use super::{CAPTURE, Programs, interrupted, until};
 

@@ -1,6 +1,6 @@
 //! The rows that a slot gives are the rows that a trigger records, and each is recorded once.
 
-use tidemark_tests::Migration;
+use tests::Migration;
 use tokio_postgres::Client;
 
 use super::CAPTURE;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use serde_json::Value;
+use tests::{Migration, binary};
 use tidemark_migrate::{FailureKind, PhaseOutcome, Report, run_quietly};
-use tidemark_tests::{Migration, binary};
 
 use super::{CAPTURE, assert_untouched, replication_state, until};
 

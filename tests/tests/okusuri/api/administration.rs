@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
-use tidemark_tests::Database;
-use tidemark_tests::okusuri::user;
+use tests::Database;
+use tests::okusuri::user;
 
 use super::{LOG, World, noon, problem};
 
@@ -36,14 +36,14 @@ async fn the_health_administration_gives_a_reason_and_each_user_sees_it() {
         export["items"].as_array().unwrap().iter().any(|item| item["reason"] == "a complaint by phone"),
         "{export}"
     );
-    let everything = store::okusuri::UserData::new(&world.db.table(Database::OKUSURI));
+    let everything = okusuri_store::UserData::new(&world.db.table(Database::OKUSURI));
     everything.delete(&domain::UserId::new("ann").unwrap(), noon(), || false).await.unwrap();
     let (_, shown) = world.admin("GET /okusuri/api/admin/items?type=user&reason=a complaint by phone").await;
     assert_eq!(shown["items"].as_array().unwrap().iter().map(|user| &user["userId"]).collect::<Vec<_>>(), ["bob"]);
     // If the access cannot be recorded, nothing is shown.
-    let fail = engine::Chance { next: 50, probability: 0.0 };
+    let fail = tidemark_engine::Chance { next: 50, probability: 0.0 };
     let fail_before = std::collections::BTreeMap::from([("TransactWriteItems".to_owned(), fail)]);
-    world.db.engine().faults().set(engine::EngineFaults { fail_before, ..engine::EngineFaults::default() });
+    world.db.engine().faults().set(tidemark_engine::EngineFaults { fail_before, ..engine::EngineFaults::default() });
     let (status, body) = world.admin(&format!("{logs}?date=2026-11-21&reason=a complaint by phone")).await;
     assert!(status >= 500 && !body.to_string().contains("bob"), "{body}");
 }
@@ -115,8 +115,8 @@ async fn administrators_list_types_and_days_across_all_shards_without_secrets() 
     assert_eq!(problem(&by_user), (401, "invalid-token"));
 
     let owner =
-        store::okusuri::rows::EmailOwner { email: "ann@example.com".into(), user_id: "ann".into(), created_at: noon() };
-    tidemark_tests::okusuri::put(&world.db.client, &owner).await.unwrap();
+        okusuri_store::rows::EmailOwner { email: "ann@example.com".into(), user_id: "ann".into(), created_at: noon() };
+    tests::okusuri::put(&world.db.client, &owner).await.unwrap();
     let (_, found) = world.admin("GET /okusuri/api/admin/users?reason=an inspection&email=Ann@Example.com").await;
     assert_eq!(found["items"][0]["id"], "ann");
     let (_, none) = world.admin("GET /okusuri/api/admin/users?reason=an inspection&email=zoe@example.com").await;

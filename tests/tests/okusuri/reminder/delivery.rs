@@ -36,7 +36,7 @@ async fn settings_of_a_user_who_is_deleted_meanwhile_are_not_stored() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let (device, profile) = (scene.device(&ann).await, scene.profile(&ann).await);
-    let everything = store::okusuri::UserData::new(&scene.db.table(Database::OKUSURI));
+    let everything = okusuri_store::UserData::new(&scene.db.table(Database::OKUSURI));
     everything.delete(&ann, at(EVENING), || true).await.unwrap();
     let late = scene.notifications.subscribe(&profile, &device).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");

@@ -10,22 +10,22 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use domain::UserId;
 use domain::okusuri::Platform;
-use engine::{Chance, EngineFaults};
 use futures::future::join_all;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::outbound::Outbound;
 use lambda_kit::push::{Push, VapidKey};
 use okusuri_reminder::{ReminderService, Report, RunLimits, handle};
-use secrecy::SecretString;
-use serde_json::json;
-use store::okusuri::rows::{MedicationLog, PushSubscription, Reminder, User};
-use store::okusuri::{
+use okusuri_store::rows::{MedicationLog, PushSubscription, Reminder, User};
+use okusuri_store::{
     DuePartition, Key, LogEntry, Logs, Notifications, ReminderChange, Reminders, UserNotifications, WriteError, read,
 };
-use tidemark_tests::Database;
-use tidemark_tests::okusuri::{put, user};
-use tidemark_tests::push::{Answer, PushService, VAPID_KEY, VAPID_SUBJECT};
+use secrecy::SecretString;
+use serde_json::json;
+use tests::Database;
+use tests::okusuri::{put, user};
+use tests::push::{Answer, PushService, VAPID_KEY, VAPID_SUBJECT};
+use tidemark_engine::{Chance, EngineFaults};
 use uuid::Uuid;
 
 /// An evening in Tokyo, 22:00.

@@ -39,7 +39,7 @@ async fn of_ten_thousand_due_users_a_run_handles_its_share_and_the_rest_stays_du
                 due_partition: Some(due_partition(number % 4)),
                 ..pattern.clone()
             };
-            let put = PutRequest::builder().set_item(Some(store::okusuri::item(&row).unwrap())).build().unwrap();
+            let put = PutRequest::builder().set_item(Some(okusuri_store::item(&row).unwrap())).build().unwrap();
             WriteRequest::builder().put_request(put).build()
         });
         let request = scene.db.client.batch_write_item().request_items(Database::OKUSURI, rows.collect());

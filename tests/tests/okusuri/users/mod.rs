@@ -12,18 +12,18 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
 use domain::okusuri::sign_in::{Code, Locked, SERVICE_SENDS_MAX, SendError};
 use domain::okusuri::{Email, Platform};
-use engine::{Chance, EngineFaults};
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
-use secrecy::{ExposeSecret, SecretString};
-use store::okusuri::rows::{MedicationLog, PushSubscription, Row, User};
-use store::okusuri::vault::{TokenKind, Vault};
-use store::okusuri::{
+use okusuri_store::rows::{MedicationLog, PushSubscription, Row, User};
+use okusuri_store::vault::{TokenKind, Vault};
+use okusuri_store::{
     CheckError, CodeLimits, Codes, DeleteProgress, IssueError, Key, LinkOutcome, Login, LoginError, NewSession,
     NewUser, Notifications, ProfileChange, SESSION_LIFETIME, Sessions, SignInError, SignIns, SignedIn, Source,
     UnlinkOutcome, UserData, Users, WriteError, item, read, sha256_hex,
 };
-use tidemark_tests::Database;
+use secrecy::{ExposeSecret, SecretString};
+use tests::Database;
+use tidemark_engine::{Chance, EngineFaults};
 
 /// A table with the stores that the service uses.
 struct Service {
@@ -76,11 +76,11 @@ impl Service {
         let vault = Vault::new(&SecretString::from("a secret of thirty-two characters")).unwrap();
         let client = || db.client.clone();
         Self {
-            codes: Codes::new(&store::Table::new(client(), Database::OKUSURI), vault.clone()),
-            sign_ins: SignIns::new(&store::Table::new(client(), Database::OKUSURI)),
-            sessions: Sessions::new(&store::Table::new(client(), Database::OKUSURI)),
-            users: Users::new(&store::Table::new(client(), Database::OKUSURI)),
-            everything: UserData::new(&store::Table::new(client(), Database::OKUSURI)),
+            codes: Codes::new(&store_base::Table::new(client(), Database::OKUSURI), vault.clone()),
+            sign_ins: SignIns::new(&store_base::Table::new(client(), Database::OKUSURI)),
+            sessions: Sessions::new(&store_base::Table::new(client(), Database::OKUSURI)),
+            users: Users::new(&store_base::Table::new(client(), Database::OKUSURI)),
+            everything: UserData::new(&store_base::Table::new(client(), Database::OKUSURI)),
             tokens: AtomicUsize::new(0),
             vault,
             db,

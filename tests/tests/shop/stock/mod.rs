@@ -15,14 +15,14 @@ use domain::shop::{
     Reservation, ReservationState, SettleError, Settlement, StockCount, StockMovement, StockRefusal,
 };
 use domain::{Moment, TimeRange};
-use engine::{Chance, EngineFaults};
 use jiff::{SignedDuration, Timestamp};
-use store::Direction;
-use store::shop::{
+use shop_store::{
     ChangeError, ChangeOutcome, LedgerQuery, Products, PutProduct, ReservationRequest, Reservations, Reused,
     SettleRefusal, Stock, StockChangeRefusal, StockEntry, StockRequest,
 };
-use tidemark_tests::Database;
+use store_base::Direction;
+use tests::Database;
+use tidemark_engine::{Chance, EngineFaults};
 use uuid::Uuid;
 
 /// A moment of which the ttl of everything is still to come.

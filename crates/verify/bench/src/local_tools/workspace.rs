@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use local::dynamodb::Identity;
 use serde_json::json;
+use tidemark_local::dynamodb::Identity;
 
 use super::{Function, Tool, edit_row, start_cargo_lambda, start_stack};
 use crate::report::Row;
@@ -44,7 +44,7 @@ pub(super) async fn row(folders: &Folders, effort: Effort) -> Result<Row> {
 
 /// The function with a click without a user id, which it rejects.
 fn click_writer() -> Result<Function> {
-    let (file, edited) = ("crates/functions/click-writer/src/body.rs", "The user id is not valid");
+    let (file, edited) = ("crates/functions/clicks/click-writer/src/body.rs", "The user id is not valid");
     let content = std::fs::read_to_string(repository().join(file))?;
     ensure!(content.contains(edited), "{file} has no `{edited}`");
     let event = events::request("POST /clicks", "/clicks", json!({}), Some("{}".to_owned()));
@@ -63,7 +63,7 @@ fn copy_workspace(folder: &Path) -> Result<PathBuf> {
     let manifest = std::fs::read_to_string(repository.join("Cargo.toml"))?;
     let is_selection = |line: &&str| line.starts_with("default-members = ");
     let selection = manifest.lines().find(is_selection).context("the manifest has no default members")?;
-    let manifest = manifest.replace(selection, "default-members = [\"crates/functions/*\"]");
+    let manifest = manifest.replace(selection, "default-members = [\"crates/functions/*/*\"]");
     write_changed(&folder.join("Cargo.toml"), manifest.as_bytes())?;
     // Not a folder around the copy: `cargo lambda watch` ignores changes in the target folder.
     let config = "[build]\ntarget-dir = \"../workspace-target\"\n";

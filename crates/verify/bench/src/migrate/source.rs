@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use engine::{Engine, Options};
 use postgres_server::Postgres;
+use tidemark_engine::{Engine, Options};
 use tokio_postgres::Client;
 
 use crate::stack;
@@ -32,7 +32,7 @@ impl Source {
         client.batch_execute(SCHEMA).await?;
         let engine = Engine::start(Options::default()).await?;
         let table = stack::table("OkusuriTable")?;
-        local::tables::ensure(&stack::client(&engine), &table).await?;
+        tidemark_local::tables::ensure(&stack::client(&engine), &table).await?;
         let (url, table, folder) = (postgres.url(), table.name, folder.to_owned());
         Ok(Self { _postgres: postgres, url, client, engine, table, folder })
     }

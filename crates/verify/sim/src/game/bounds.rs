@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
 
 use domain::game::GameId;
+use game_store::{Archive, CHAT_LINES_MAX, PARTITION_BOUNDS};
 use serde_json::json;
-use store::game::{Archive, CHAT_LINES_MAX, PARTITION_BOUNDS};
 
 use super::wire::Wire;
 use super::world::{TABLE, World};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::game::{GameId, SPECTATORS_MAX};
+use game_store::{Connections, NewConnection, Role};
 use serde_json::json;
-use store::game::{Connections, NewConnection, Role};
 use tokio::time::sleep;
 
 use super::net::{end, send};

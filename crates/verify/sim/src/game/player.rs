@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use domain::game::{GameId, Language, Word};
+use game_store::{Connections, NewConnection, Role};
 use serde_json::{Value, json};
-use store::game::{Connections, NewConnection, Role};
 use tokio::time::sleep;
 
 use super::net::{end, send};

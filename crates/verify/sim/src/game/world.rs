@@ -11,8 +11,8 @@ use domain::game::{
 };
 use fastrand::Rng;
 use game_room::GameRoom;
+use game_store::{Freshness, Live, PersistOutcome, Rooms};
 use serde_json::{Value, json};
-use store::game::{Freshness, Live, PersistOutcome, Rooms};
 use tokio::time::{Instant, sleep};
 
 use super::net::Net;
@@ -190,7 +190,7 @@ impl World {
         // The store's own reading, over a wire that takes no time and has no faults: it is done at
         // the first look.
         let client = Wire::perfect(self.clone()).client();
-        let rooms = Rooms::new(&store::Table::new(client, TABLE));
+        let rooms = Rooms::new(&store_base::Table::new(client, TABLE));
         let mut reading = std::pin::pin!(rooms.live(game_id, Freshness::Consistent));
         let live = match reading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(live) => live?,

@@ -49,8 +49,8 @@ impl Wire {
     }
 
     /// The table behind this wire, as the store reads and writes it.
-    pub(super) fn table(&self) -> store::Table {
-        store::Table::new(self.client(), TABLE)
+    pub(super) fn table(&self) -> store_base::Table {
+        store_base::Table::new(self.client(), TABLE)
     }
 
     /// An SDK client that speaks over this wire, with the SDK's own retries as in a function.

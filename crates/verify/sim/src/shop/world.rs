@@ -10,14 +10,14 @@ use domain::journal::Retention;
 use fastrand::Rng;
 use inventory_log::Inventory;
 use jiff::{SignedDuration, Timestamp};
+use journal_store::{Journal, JournalShards};
 use lambda_kit::http::Request;
 use price_history::Shop;
 use secrecy::SecretString;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use shop_store::Reservations;
 use stock_watch::Watcher;
-use store::journal::{Journal, JournalShards};
-use store::shop::Reservations;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
@@ -364,7 +364,7 @@ impl World {
         }] });
         let wire = Wire::new(self.clone());
         let shards = JournalShards::new(1).context("one is a number of shards")?;
-        let journal = Journal::new(&store::Table::new(wire.client(), "journal"), shards, Retention::default());
+        let journal = Journal::new(&store_base::Table::new(wire.client(), "journal"), shards, Retention::default());
         let watcher = Watcher::new(journal, Reservations::new(&wire.table()));
         let now = self.with(|state| (state.clock())());
         let handled = stock_watch::handle(&watcher, RawValue::from_string(event.to_string())?, now);
@@ -398,8 +398,9 @@ impl Instance {
     fn new(wire: Wire, clock: fn() -> Timestamp) -> Self {
         let client = wire.client();
         let (key, token) = (SecretString::from("key"), SecretString::from(TOKEN));
-        let shop = Shop::new(&store::Table::new(client.clone(), TABLE), key.clone(), token.clone()).with(clock, new_id);
-        let inventory = Inventory::new(&store::Table::new(client, TABLE), key, token).with(clock, new_id);
+        let shop =
+            Shop::new(&store_base::Table::new(client.clone(), TABLE), key.clone(), token.clone()).with(clock, new_id);
+        let inventory = Inventory::new(&store_base::Table::new(client, TABLE), key, token).with(clock, new_id);
         Self { wire, shop, inventory }
     }
 

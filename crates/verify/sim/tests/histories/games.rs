@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tidemark_sim::{Embedded, GameOutcome, play_game};
+use sim::{Embedded, GameOutcome, play_game};
 
 fn play(seed: u64, is_leaky: bool) -> GameOutcome {
     play_game(seed, Box::new(Embedded::new().unwrap()), false, is_leaky).unwrap()

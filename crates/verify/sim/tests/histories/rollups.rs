@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use rollup::sim::{Fault, Outcome, Weakness};
-use tidemark_sim::{Implementation, play_clicks, play_feedback, play_rollup};
+use sim::{Implementation, play_clicks, play_feedback, play_rollup};
 
 fn play_all(play: impl Fn(u64) -> Outcome, seeds: Range<u64>) -> Outcome {
     let mut all = Outcome::default();

@@ -1,7 +1,7 @@
 //! Histories of the shop's activities on every test run, and the proof that a weakened rule shows.
 
 use rollup::sim::{Outcome, Weakness};
-use tidemark_sim::play_activities;
+use sim::play_activities;
 
 #[test]
 fn the_statistics_of_the_activities_are_exact() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::thread;
 
-use tidemark_sim::{Embedded, ShopOutcome, Weakness, play_shop};
+use sim::{Embedded, ShopOutcome, Weakness, play_shop};
 
 fn play(seed: u64, weakness: Option<Weakness>) -> ShopOutcome {
     play_shop(seed, weakness, Box::new(Embedded::new().unwrap()), false).unwrap()

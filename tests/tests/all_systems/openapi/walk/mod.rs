@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tidemark_tests::{Answer, Database, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, games, shop};
+use tests::{Answer, Database, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, games, shop};
 
 use crate::all_systems::openapi::document::{Answered, Document, JSON, PROBLEM};
 use crate::all_systems::openapi::recorded::{recorded, template_routes};
@@ -204,7 +204,7 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     stack.wait_for_games().await.unwrap();
     shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     shop::price_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
-    tidemark_tests::okusuri::samples(&stack.dynamodb()).await.unwrap();
+    tests::okusuri::samples(&stack.dynamodb()).await.unwrap();
     walk.ask(&stack).await;
     walk.sign_in(&stack).await;
     walk.own(&stack).await;

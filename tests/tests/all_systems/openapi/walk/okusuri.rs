@@ -2,10 +2,10 @@
 //! browsers.
 
 use jiff::SignedDuration;
+use okusuri_store::rows::{Account, EmailOwner, PushSubscription, Session, User, UserImage, UserSession};
+use okusuri_store::sha256_hex;
 use serde_json::json;
-use store::okusuri::rows::{Account, EmailOwner, PushSubscription, Session, User, UserImage, UserSession};
-use store::okusuri::sha256_hex;
-use tidemark_tests::{Stack, okusuri};
+use tests::{Stack, okusuri};
 
 use super::{ARRIVE, DELETE_ME, DEPART, MAIL_CODE, Walk};
 

@@ -3,7 +3,7 @@
 use click_writer::{BODY_BYTES_MAX, SLOTS_MAX};
 use reqwest::Method;
 use serde_json::json;
-use tidemark_tests::{OPERATOR_TOKEN, Stack};
+use tests::{OPERATOR_TOKEN, Stack};
 
 use super::{DELETE_ME, MAIL_CODE, Walk};
 use crate::all_systems::openapi::document::JSON;

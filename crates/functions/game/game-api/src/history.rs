@@ -1,0 +1,99 @@
+//! The chat and the drawings of a game. Every player token gives access to every game whose id the
+//! client knows, as for a spectator.
+
+use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
+use game_store::{Drawing, StoredLine};
+use jiff::Timestamp;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::page::{self, limit};
+use lambda_kit::problem::Problem;
+use serde_json::{Value, json};
+
+use crate::Api;
+use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, store_problem};
+
+/// The number of lines on a page without `limit`, as in the original design.
+const LINES_DEFAULT: u16 = 50;
+/// The most lines of a page.
+pub const LINES_MAX: u16 = 100;
+
+async fn room(api: &Api, game_id: GameId) -> Result<Room, Problem> {
+    let room = api.rooms.room(game_id).await.map_err(store_problem)?;
+    room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))
+}
+
+/// `GET /games/{gameId}/chat`: newest first. Lines for players who know the answer are omitted for
+/// others.
+pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let asker = api.require_player(request, now)?;
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    let limit = limit(request, LINES_DEFAULT, LINES_MAX)?;
+    let listing = api.listing(format!("chat {game_id}"), now);
+    let after = listing.position(request)?;
+    // Reads the lines before the room. If a turn ends between the two reads, its lines become
+    // public; the other order could show lines of a turn that has just begun.
+    let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(store_problem)?;
+    let room = room(api, game_id).await?;
+    let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.solvers_of)).map(line);
+    listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
+}
+
+fn line(StoredLine { line, .. }: &StoredLine) -> Value {
+    let (kind, text) = match &line.kind {
+        LineKind::Talk(talk) => ("talk", talk.as_str()),
+        LineKind::Guess(talk) => ("guess", talk.as_str()),
+        LineKind::Correct => ("correct", ""),
+        LineKind::System(text) => ("system", system_text(*text)),
+    };
+    json!({
+        "id": line.id.to_string(),
+        "playerId": line.player.to_string(),
+        "name": line.name.as_str(),
+        "text": text,
+        "kind": kind,
+        "at": line.at_ms,
+    })
+}
+
+fn system_text(text: SystemText) -> &'static str {
+    match text {
+        SystemText::Joined => "joined",
+        SystemText::Left => "left",
+        SystemText::Kicked => "kicked",
+        SystemText::Skipped => "skipped",
+        SystemText::Host => "host",
+    }
+}
+
+/// `GET /games/{gameId}/turns`: the finished turns, in order.
+pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    api.require_player(request, now)?;
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    room(api, game_id).await?;
+    let (rounds, skipped) = api.rounds.of_game(game_id).await.map_err(store_problem)?;
+    let items: Vec<_> = rounds.into_iter().flat_map(|round| round.turns).collect();
+    Ok(page::reply(&items, skipped))
+}
+
+/// `GET /games/{gameId}/turns/{turnId}/drawing`: available from the turn's reveal on.
+pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    api.require_player(request, now)?;
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    let turn_id: TurnId = request.parse_path("turnId", str::parse)?;
+    if !room(api, game_id).await?.may_replay(turn_id) {
+        return Err(DRAWING_NOT_FOUND.detail("the turn is not over"));
+    }
+    let batches = match api.drawings.get(game_id, turn_id).await.map_err(store_problem)? {
+        Some(batches) => batches,
+        // The archiver joins the chunks into one item once nobody can add to the drawing. Until
+        // then the chunks are read.
+        None => {
+            let chunks = api.strokes.of_turn(game_id, turn_id).await.map_err(store_problem)?;
+            if chunks.is_empty() {
+                return Err(DRAWING_NOT_FOUND.detail("nothing was drawn, or there was no such turn"));
+            }
+            Drawing::of(&chunks).and_then(|drawing| drawing.json()).map_err(store_problem)?
+        }
+    };
+    Ok(Reply::json(200, &json!({ "turnId": turn_id.to_string(), "batches": batches })))
+}

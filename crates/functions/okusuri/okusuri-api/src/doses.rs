@@ -1,0 +1,204 @@
+//! Doses: the doses of a day, what the user recorded for them, and adherence.
+
+use domain::calendar::{DateRange, parse_date};
+use domain::okusuri::{
+    Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time,
+    parse_clock_time,
+};
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
+use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
+use okusuri_store::rows::{self, DoseMark};
+use okusuri_store::{DayDoses, DoseKey};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Okusuri;
+use crate::medicines::{is_id, medicine_problem};
+use crate::problems::{DOSE_NOT_FOUND, date_problem, store_problem};
+
+const BODY_BYTES_MAX: usize = 1_024;
+
+/// The length of a snooze without `minutes`.
+const SNOOZE_MINUTES_DEFAULT: u16 = 10;
+
+/// The body of `PUT /okusuri/api/doses/{date}/{time}/{medicineId}`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DoseBody {
+    state: StateBody,
+    minutes: Option<u16>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum StateBody {
+    Taken,
+    Skipped,
+    Snoozed,
+}
+
+impl DoseBody {
+    fn recorded(&self, now: Timestamp) -> Result<DoseRecord, Problem> {
+        match (&self.state, self.minutes) {
+            (StateBody::Taken, None) => Ok(DoseRecord::Taken),
+            (StateBody::Skipped, None) => Ok(DoseRecord::Skipped),
+            (StateBody::Snoozed, minutes) => {
+                let minutes = minutes.unwrap_or(SNOOZE_MINUTES_DEFAULT);
+                if !(1..=SNOOZE_MINUTES_MAX).contains(&minutes) {
+                    return Err(INVALID_BODY.detail(format!("`minutes` must be 1 to {SNOOZE_MINUTES_MAX}")));
+                }
+                let until = now.checked_add(SignedDuration::from_mins(minutes.into())).map_err(|_| INTERNAL)?;
+                Ok(DoseRecord::Snoozed { until })
+            }
+            _ => Err(INVALID_BODY.detail("`minutes` is allowed only with `snoozed`")),
+        }
+    }
+}
+
+/// The doses of a day, earliest first; of today if the request names no day.
+pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let now = (okusuri.now)();
+    let date = request.parse_query("date", parse_date)?.unwrap_or_else(|| signed_in.today(now));
+    let day = DateRange::new(date, date).map_err(|_| INTERNAL)?;
+    let days = okusuri.doses.of_days(&signed_in.id, day, &signed_in.time_zone, now).await.map_err(store_problem)?;
+    let mut items: Vec<_> = days.get(&date).into_iter().flatten().flat_map(|of_day| to_json(date, of_day)).collect();
+    items.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let items: Vec<_> = items.into_iter().map(|(_, dose)| dose).collect();
+    Ok(Reply::json(200, &json!({ "date": date.to_string(), "items": items })))
+}
+
+/// Records a dose as taken, skipped or snoozed: 201, or 200 if it replaces an earlier record.
+pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let name = dose_key(request)?;
+    let now = (okusuri.now)();
+    let body: DoseBody = request.json(BODY_BYTES_MAX)?;
+    let recorded = body.recorded(now)?;
+    check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
+    let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(medicine_problem)?;
+    Ok(Reply::json(if marked.is_new { 201 } else { 200 }, &row_to_json(&marked.row)))
+}
+
+/// Deletes the record of a dose.
+pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let name = dose_key(request)?;
+    if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(store_problem)? {
+        return Err(DOSE_NOT_FOUND);
+    }
+    let DoseKey { date, time, medicine_id } = name;
+    Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
+}
+
+/// The share that was taken in the last thirty days. Days with doses count by their doses, other
+/// days by their logs. So a medicine that is added today does not change the days before it.
+pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let now = (okusuri.now)();
+    let today = signed_in.today(now);
+    let range = adherence_range(today);
+    let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(store_problem)?;
+    let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(store_problem)?;
+    let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(store_problem)?;
+    let others: Vec<_> = calendar.days.into_iter().filter(|day| !doses.contains_key(&day.date)).collect();
+    let of_logs = Adherence::of_days(&others);
+    let of = |id: &str| {
+        let of_days = doses.values().flatten().filter(|of_day| of_day.medicine.medicine_id == id);
+        Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
+    };
+    let each: Vec<_> = medicines.iter().map(|medicine| (medicine, of(&medicine.medicine_id))).collect();
+    let of_doses = each.iter().fold(Adherence::default(), |sum, (_, adherence)| sum.and(*adherence));
+    let mut body = json!({ "from": range.from().to_string(), "to": range.to().to_string() });
+    body["of"] = match (of_logs.due, of_doses.due) {
+        (0, 0) if medicines.is_empty() => "logs",
+        (_, 0) if of_logs.due > 0 => "logs",
+        (0, _) => "doses",
+        _ => "both",
+    }
+    .into();
+    if !medicines.is_empty() {
+        let items = each.iter().map(|(medicine, adherence)| {
+            let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
+            write_adherence(&mut item, *adherence);
+            item
+        });
+        body["medicines"] = items.collect();
+    }
+    write_adherence(&mut body, of_logs.and(of_doses));
+    Ok(Reply::json(200, &body))
+}
+
+/// The numbers of a day's doses, for the calendar.
+pub(crate) fn count(of_day: &[DayDoses]) -> Value {
+    let doses = || of_day.iter().flat_map(|of_day| &of_day.doses);
+    let count = |is: fn(&Dose) -> bool| doses().filter(|dose| is(dose)).count();
+    json!({
+        "planned": doses().count(),
+        "taken": count(|dose| dose.state == DoseState::Taken),
+        "skipped": count(|dose| dose.state == DoseState::Skipped),
+        "missed": count(|dose| dose.state == DoseState::Missed),
+    })
+}
+
+fn write_adherence(body: &mut Value, adherence: Adherence) {
+    body["due"] = adherence.due.into();
+    body["taken"] = adherence.taken.into();
+    if let Some(rate) = adherence.rate() {
+        body["rate"] = rate.into();
+    }
+}
+
+fn dose_key(request: &Request) -> Result<DoseKey, Problem> {
+    let medicine_id = request.path_parameter("medicineId");
+    // The id becomes part of a key. Whether the user has this medicine is checked later.
+    if !is_id(medicine_id) {
+        return Err(invalid_parameter("medicineId", "is not the id of a medicine"));
+    }
+    Ok(DoseKey {
+        date: request.parse_path("date", parse_date)?,
+        time: request.parse_path("time", parse_clock_time)?,
+        medicine_id: medicine_id.to_owned(),
+    })
+}
+
+/// Each dose of a day as clients see it, with its sort key.
+fn to_json(date: Date, of_day: &DayDoses) -> impl Iterator<Item = ((Timestamp, String, String), Value)> {
+    of_day.doses.iter().map(move |dose| {
+        let medicine = &of_day.medicine;
+        let mut body = json!({
+            "date": date.to_string(),
+            "time": clock_time(dose.time),
+            "medicineId": medicine.medicine_id,
+            "name": medicine.name,
+            "dose": medicine.dose,
+            "state": dose.state.as_str(),
+            "dueAt": dose.due_at.to_string(),
+        });
+        if let Some(until) = dose.snoozed_until {
+            body["snoozedUntil"] = until.to_string().into();
+        }
+        ((dose.due_at, medicine.name.clone(), medicine.medicine_id.clone()), body)
+    })
+}
+
+fn row_to_json(row: &rows::Dose) -> Value {
+    let state = match row.state {
+        DoseMark::Taken => "taken",
+        DoseMark::Skipped => "skipped",
+        DoseMark::Snoozed => "snoozed",
+    };
+    let mut body = json!({
+        "date": row.date.to_string(),
+        "time": clock_time(row.time),
+        "medicineId": row.medicine_id,
+        "state": state,
+        "at": row.at.to_string(),
+    });
+    if let Some(until) = row.snoozed_until {
+        body["snoozedUntil"] = until.to_string().into();
+    }
+    body
+}

@@ -1,0 +1,168 @@
+//! Reminds users who have not logged the day, at most once a day each.
+//!
+//! A run handles the due reminders within its limits; the next run handles the rest. A conditional
+//! write first moves a reminder to its next time, so that no other instance sends it. Only then the
+//! run reads the day's log and sends the message.
+
+mod remind_user;
+mod run_limits;
+
+use std::pin::pin;
+use std::time::Instant;
+
+use futures::StreamExt as _;
+use futures::stream;
+use jiff::Timestamp;
+use lambda_kit::push::Push;
+use lambda_runtime::Diagnostic;
+use metrics::{counter, gauge};
+use okusuri_store::{DuePartition, Logs, Notifications, Reminders};
+use serde::Serialize;
+use store_base::StoreError;
+use store_base::Table;
+
+use remind_user::ReminderOutcome;
+pub use run_limits::RunLimits;
+
+/// The function's dependencies.
+#[derive(Debug, Clone)]
+pub struct ReminderService {
+    reminders: Reminders,
+    logs: Logs,
+    notifications: Notifications,
+    push: Push,
+    run_limits: RunLimits,
+}
+
+impl ReminderService {
+    /// The reminders in `table`, sent through `push`.
+    pub fn new(table: &Table, push: Push) -> Self {
+        Self {
+            reminders: Reminders::new(table),
+            logs: Logs::new(table),
+            notifications: Notifications::new(table),
+            push,
+            run_limits: RunLimits::default(),
+        }
+    }
+
+    /// The same with other limits.
+    pub fn within(self, run_limits: RunLimits) -> Self {
+        Self { run_limits, ..self }
+    }
+}
+
+/// The results of a run, in numbers of users.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// At least one device received the message.
+    pub reminded: usize,
+    /// The user had logged the day.
+    pub logged: usize,
+    /// The user rests on that day.
+    pub resting: usize,
+    /// No device accepted the message.
+    pub undelivered: usize,
+    /// The reminder was too late, or the day already had one.
+    pub skipped: usize,
+    /// Another instance handled the reminder, or the user changed it meanwhile.
+    pub handled_elsewhere: usize,
+    /// The reminder could not be read, and was removed from the due index.
+    pub unreadable: usize,
+    /// A request to DynamoDB failed.
+    pub failed: usize,
+    /// Whether due reminders are left for the next run.
+    pub has_more: bool,
+}
+
+/// Why a run failed as a whole. The schedule starts the next one.
+#[derive(Debug, thiserror::Error)]
+pub enum RemindError {
+    /// A request to DynamoDB failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<RemindError> for Diagnostic {
+    fn from(error: RemindError) -> Self {
+        Self { error_type: "store".to_owned(), error_message: error.to_string() }
+    }
+}
+
+/// Sends the reminders that are due at `now`.
+///
+/// # Errors
+/// [`RemindError`] if the index cannot be read. A failure for one user is counted and does not
+/// affect the other users.
+pub async fn handle(service: &ReminderService, now: Timestamp) -> Result<Report, RemindError> {
+    let (start, run_limits) = (Instant::now(), service.run_limits);
+    let mut report = Report::default();
+    let mut users = 0;
+    'parts: for part in DuePartition::all(now) {
+        let mut from = None;
+        loop {
+            let due = service.reminders.due(&part, now, from).await?;
+            let found = due.users.len();
+            let room = run_limits.users_max - users;
+            let begun = stream::iter(due.users).take(room).take_while(|_| {
+                let is_time_left = start.elapsed() < run_limits.time;
+                async move { is_time_left }
+            });
+            let outcomes = begun.map(|user| async move { remind_user::remind_user(service, &user, now).await });
+            let mut outcomes = pin!(outcomes.buffer_unordered(run_limits.at_once));
+            let mut dealt_with = 0;
+            while let Some(outcome) = outcomes.next().await {
+                report.count(outcome);
+                dealt_with += 1;
+            }
+            users += dealt_with;
+            from = due.next;
+            report.has_more = dealt_with < found || (users == run_limits.users_max && from.is_some());
+            if report.has_more {
+                break 'parts;
+            }
+            if from.is_none() {
+                break;
+            }
+        }
+    }
+    report.publish();
+    Ok(report)
+}
+
+impl Report {
+    fn count(&mut self, outcome: ReminderOutcome) {
+        let field = match outcome {
+            ReminderOutcome::Reminded => &mut self.reminded,
+            ReminderOutcome::Logged => &mut self.logged,
+            ReminderOutcome::Resting => &mut self.resting,
+            ReminderOutcome::Undelivered => &mut self.undelivered,
+            ReminderOutcome::Skipped => &mut self.skipped,
+            ReminderOutcome::HandledElsewhere => &mut self.handled_elsewhere,
+            ReminderOutcome::Unreadable => &mut self.unreadable,
+            ReminderOutcome::Failed => &mut self.failed,
+        };
+        *field += 1;
+    }
+
+    fn publish(&self) {
+        let Self { reminded, logged, resting, undelivered, skipped, handled_elsewhere, unreadable, failed, has_more } =
+            self;
+        tracing::info!(
+            reminded,
+            logged,
+            resting,
+            undelivered,
+            skipped,
+            handled_elsewhere,
+            unreadable,
+            failed,
+            has_more
+        );
+        counter!("RemindersSent").increment(*reminded as u64);
+        counter!("RemindersUndelivered").increment(*undelivered as u64);
+        counter!("RemindersFailed").increment((*failed + *unreadable) as u64);
+        gauge!("RemindersWaiting").set(if *has_more { 1.0 } else { 0.0 });
+    }
+}

@@ -1,0 +1,71 @@
+//! The counters of codes, in the row of a mailbox and in the row of a source.
+
+use domain::okusuri::sign_in::SignInCounters;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use super::keys::{n, s};
+use super::rows::Row;
+use super::upsert::Upsert;
+use store_base::StoreError;
+
+/// The attributes that a row may not have.
+pub(super) const OPTIONAL: &[&str] = &["LockedUntil", "SentAt"];
+
+/// The counters, and when the row was made and changed.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct CodeCounters {
+    /// Wrong codes in the window.
+    pub attempts: u32,
+    /// Codes sent in the window.
+    pub sends: u32,
+    /// Locks that are not forgotten.
+    pub locks: u32,
+    /// When the window began.
+    pub window_from: Timestamp,
+    /// When the last code was sent, if one was.
+    pub sent_at: Option<Timestamp>,
+    /// Until when no code is sent or taken; none, or one that has passed, when it is not locked.
+    pub locked_until: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl CodeCounters {
+    pub(super) fn sent(&self) -> SignInCounters {
+        let Self { sends, attempts, locks, window_from, sent_at, locked_until, .. } = *self;
+        SignInCounters { sends, attempts, locks, window_from, sent_at, locked_until }
+    }
+
+    /// The counters that replace `before`.
+    pub(super) fn new(sent: SignInCounters, before: Option<&Self>, now: Timestamp) -> Self {
+        let SignInCounters { sends, attempts, locks, window_from, sent_at, locked_until } = sent;
+        let created_at = before.map_or(now, |before| before.created_at);
+        Self { sends, attempts, locks, window_from, sent_at, locked_until, created_at, updated_at: now }
+    }
+}
+
+/// Writes a row that was decided on the counters `before`, on the condition that they are
+/// unchanged.
+pub(super) fn conditional_upsert<R: Row>(row: &R, before: Option<&CodeCounters>) -> Result<Upsert, StoreError> {
+    let row = Upsert::new(row)?;
+    Ok(match before {
+        // Stops two concurrent requests from being counted as one, two codes from being sent within
+        // a minute, and a used code from coming back.
+        Some(before) => row.when(
+            "Attempts = :attempts AND Sends = :sends AND UpdatedAt = :updatedAt",
+            vec![
+                ("attempts", n(before.attempts)),
+                ("sends", n(before.sends)),
+                ("updatedAt", s(before.updated_at.to_string())),
+            ],
+        ),
+        // The same if there is no row yet.
+        None => row.when("attribute_not_exists(PK)", Vec::new()),
+    })
+}

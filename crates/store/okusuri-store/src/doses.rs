@@ -1,0 +1,192 @@
+//! The records of doses, and the state of each dose by the medicines' plans.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::types::ReturnValue;
+use domain::UserId;
+use domain::calendar::DateRange;
+use domain::okusuri::{Dose, DoseRecord, FormerTimes, Plan};
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+
+use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
+use super::medicines::{MedicineError, Medicines};
+use super::rows::{self, DoseMark, Former, Medicine, Row as _, read};
+use super::transaction::{Transaction, WriteError};
+use store_base::Retry;
+use store_base::{StoreError, Table, TransactionOutcome};
+
+/// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month
+/// are four of them.
+const PAGES_MAX: usize = 32;
+
+/// Which dose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoseKey {
+    /// The day in the user's time zone.
+    pub date: Date,
+    /// The time that it goes by.
+    pub time: Time,
+    /// Of what.
+    pub medicine_id: String,
+}
+
+/// A medicine's doses of a day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayDoses {
+    /// Of what.
+    pub medicine: Medicine,
+    /// The doses, earliest first.
+    pub doses: Vec<Dose>,
+}
+
+/// The record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DoseMarked {
+    /// The row.
+    pub row: rows::Dose,
+    /// Whether nothing had been recorded before.
+    pub is_new: bool,
+}
+
+/// The doses in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and
+/// condition checks, or `DeleteItem`.
+#[derive(Debug, Clone)]
+pub struct Doses {
+    table: Table,
+    medicines: Medicines,
+}
+
+impl Doses {
+    /// The doses in `table`.
+    pub fn new(table: &Table) -> Self {
+        Self { medicines: Medicines::new(table), table: table.clone() }
+    }
+
+    /// Records a dose, and replaces an earlier record.
+    pub async fn mark(
+        &self,
+        user: &UserId,
+        name: &DoseKey,
+        recorded: DoseRecord,
+        now: Timestamp,
+    ) -> Result<DoseMarked, MedicineError> {
+        let mut retry = Retry::new();
+        loop {
+            let before = self.get(user, name).await?;
+            let row = row(user, name, recorded, before.as_ref().map_or(now, |before| before.created_at), now);
+            let medicine = Key::new(keys::user(user), keys::medicine(&name.medicine_id));
+            let actions = Transaction::of_user(&self.table, user)?
+                // Stops a dose from being recorded of a medicine that was deleted meanwhile.
+                .check(&medicine, "attribute_exists(PK)", Vec::new())?
+                .set(&row)?;
+            match actions.send().await? {
+                TransactionOutcome::Written => return Ok(DoseMarked { row, is_new: before.is_none() }),
+                TransactionOutcome::ConditionFailed { action: 0, .. } => return Err(WriteError::NoUser.into()),
+                TransactionOutcome::ConditionFailed { .. } => return Err(MedicineError::NotFound),
+                TransactionOutcome::Conflict if retry.wait().await => {}
+                TransactionOutcome::Conflict => return Err(WriteError::Conflict.into()),
+            }
+        }
+    }
+
+    /// Deletes the record of a dose; `false` if there is none.
+    pub async fn unmark(&self, user: &UserId, name: &DoseKey) -> Result<bool, StoreError> {
+        let request = self.table.delete_item(key(user, name).item());
+        Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
+    }
+
+    /// The doses of each day of a range that has any, of each medicine, as of `now`.
+    pub async fn of_days(
+        &self,
+        user: &UserId,
+        range: DateRange,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<BTreeMap<Date, Vec<DayDoses>>, StoreError> {
+        let medicines = self.medicines.all(user).await?;
+        if medicines.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut recorded = BTreeMap::<(Date, String), Vec<(Time, DoseRecord)>>::new();
+        for row in self.rows(user, range).await? {
+            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((row.time, recorded_of(&row)?));
+        }
+        let plans = medicines.into_iter().map(|medicine| Ok((plan(&medicine)?, medicine)));
+        let plans: Vec<_> = plans.collect::<Result<_, StoreError>>()?;
+        let days = range.days().map(|date| {
+            let of_day = plans.iter().map(|(plan, medicine)| {
+                let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
+                let doses = plan.doses(date, recorded.map(Vec::as_slice).unwrap_or_default(), zone, now);
+                DayDoses { medicine: medicine.clone(), doses }
+            });
+            (date, of_day.filter(|of_day| !of_day.doses.is_empty()).collect::<Vec<_>>())
+        });
+        Ok(days.filter(|(_, of_day)| !of_day.is_empty()).collect())
+    }
+
+    async fn get(&self, user: &UserId, name: &DoseKey) -> Result<Option<rows::Dose>, StoreError> {
+        let request = self.table.get_item(key(user, name).item());
+        request.consistent_read(true).send().await?.item.map(read).transpose()
+    }
+
+    async fn rows(&self, user: &UserId, range: DateRange) -> Result<Vec<rows::Dose>, StoreError> {
+        let mut rows = Vec::new();
+        let mut start = None;
+        for _ in 0..PAGES_MAX {
+            // `~` lies behind the `#` that follows a day.
+            let (from, to) = (format!("{DOSE_PREFIX}{}", range.from()), format!("{DOSE_PREFIX}{}~", range.to()));
+            let names = [PARTITION_KEY, SORT_KEY];
+            let request = self.table.query_between(names, keys::user(user), from, to).consistent_read(true);
+            let page = request.set_exclusive_start_key(start).send().await?;
+            rows.extend(page.items.unwrap_or_default().into_iter().map(read).collect::<Result<Vec<_>, _>>()?);
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(rows);
+            }
+        }
+        Err(StoreError::unreadable(format!("{user} has more than {PAGES_MAX} pages of doses in {range:?}")))
+    }
+}
+
+fn key(user: &UserId, name: &DoseKey) -> Key {
+    Key::new(keys::user(user), keys::dose(name.date, name.time, &name.medicine_id))
+}
+
+fn row(user: &UserId, name: &DoseKey, recorded: DoseRecord, created_at: Timestamp, now: Timestamp) -> rows::Dose {
+    let (state, snoozed_until) = match recorded {
+        DoseRecord::Taken => (DoseMark::Taken, None),
+        DoseRecord::Skipped => (DoseMark::Skipped, None),
+        DoseRecord::Snoozed { until } => (DoseMark::Snoozed, Some(until)),
+    };
+    rows::Dose {
+        user_id: user.to_string(),
+        date: name.date,
+        time: name.time,
+        medicine_id: name.medicine_id.clone(),
+        state,
+        at: now,
+        snoozed_until,
+        created_at,
+        updated_at: now,
+    }
+}
+
+fn recorded_of(row: &rows::Dose) -> Result<DoseRecord, StoreError> {
+    Ok(match (row.state, row.snoozed_until) {
+        (DoseMark::Taken, _) => DoseRecord::Taken,
+        (DoseMark::Skipped, _) => DoseRecord::Skipped,
+        (DoseMark::Snoozed, Some(until)) => DoseRecord::Snoozed { until },
+        (DoseMark::Snoozed, None) => {
+            return Err(StoreError::unreadable(format!("{:?} is put off for ever", row.key())));
+        }
+    })
+}
+
+fn plan(medicine: &Medicine) -> Result<Plan, StoreError> {
+    let plan = Plan::new(medicine.times.clone(), medicine.from, medicine.until);
+    let former = medicine.former.iter().cloned().map(|Former { times, until }| FormerTimes { times, until });
+    let plan = plan.map(|plan| plan.since(medicine.created_at, former.collect()));
+    plan.map_err(|why| StoreError::unreadable(format!("{:?}: {why}", medicine.key())))
+}

@@ -1,0 +1,247 @@
+//! Reminders: the users' settings, and the users who are due.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::UserId;
+use domain::okusuri::{REMINDER_TIME_DEFAULT, local_date, next_due};
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+
+use super::keys::{
+    self, DUE_AT, DUE_INDEX, DUE_PARTITION, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, REMINDER, SORT_KEY, s,
+};
+use super::rows::{MedicationLog, Reminder, User, read};
+use super::transaction::{Transaction, WriteError};
+use super::upsert::Upsert;
+use store_base::unless_condition_failed;
+use store_base::{StoreError, Table};
+
+/// Hours of a day, each with its partitions in the index.
+const HOURS: i8 = 24;
+
+/// How many hours late a due reminder may still be sent.
+const HOURS_BACK: i8 = 2;
+
+/// Keys of one page of the index. One has about 150 bytes.
+const PAGE: i32 = 500;
+
+/// How often a change of settings is tried again that another change got ahead of.
+const CHANGES_MAX: usize = 5;
+
+/// A change of a reminder; `None` members stay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReminderChange {
+    /// On or off.
+    pub is_enabled: Option<bool>,
+    /// The time of day.
+    pub time: Option<Time>,
+}
+
+/// A part of the index: the reminders that are due in one hour of a day, of one shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DuePartition(String);
+
+impl DuePartition {
+    /// All partitions of the index, in the order in which to process them at `now`: first those
+    /// with reminders that can still be sent, oldest first; then older ones.
+    pub fn all(now: Timestamp) -> impl Iterator<Item = Self> {
+        let first = now.to_zoned(TimeZone::UTC).hour() - HOURS_BACK;
+        let hours = (first..first + HOURS).map(|hour| hour.rem_euclid(HOURS));
+        hours.flat_map(|hour| (0..INDEX_SHARDS).map(move |shard| Self(keys::due_partition_of(hour, shard))))
+    }
+}
+
+/// Users whose reminder is due, and where to go on.
+#[derive(Debug, Clone)]
+pub struct Due {
+    /// The users. The index is eventually consistent, so a user who was just handled may still be
+    /// among them.
+    pub users: Vec<UserId>,
+    /// Where the next page begins; `None` after the last.
+    pub next: Option<DueNext>,
+}
+
+/// Where a page of the index ends.
+#[derive(Debug, Clone)]
+pub struct DueNext(Item);
+
+/// The reminders of a table. Changing one is `GetItem` and `TransactWriteItems`; working through
+/// those that are due is `Query` of the index, `BatchGetItem` and `UpdateItem`.
+#[derive(Debug, Clone)]
+pub struct Reminders {
+    table: Table,
+}
+
+impl Reminders {
+    /// The reminders in `table`.
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
+    }
+
+    /// A user's reminder, as of the last write.
+    pub async fn get(&self, user: &UserId) -> Result<Option<Reminder>, StoreError> {
+        let key = Key::new(keys::user(user), REMINDER);
+        let request = self.table.get_item(key.item());
+        request.consistent_read(true).send().await?.item.map(read).transpose()
+    }
+
+    /// Changes a user's reminder, in the user's zone, and works out when it is due next.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when somebody else was faster five times; [`WriteError::NoUser`] when
+    /// the user was deleted meanwhile: then nothing is kept.
+    pub async fn change(
+        &self,
+        user: &UserId,
+        change: ReminderChange,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<Reminder, WriteError> {
+        for _ in 0..CHANGES_MAX {
+            let before = self.get(user).await?;
+            let row = changed(user, before.as_ref(), change, zone, now);
+            if self.replace(user, before.as_ref(), &row).await? {
+                return Ok(row);
+            }
+        }
+        Err(StoreError::Busy("a reminder is being changed from several sides".to_owned()).into())
+    }
+
+    /// Moves a user's reminder to another time zone. A user without a reminder gets none.
+    ///
+    /// # Errors
+    /// As [`change`](Self::change).
+    pub async fn follow(&self, user: &UserId, zone: &TimeZone, now: Timestamp) -> Result<(), WriteError> {
+        if self.get(user).await?.is_some() {
+            self.change(user, ReminderChange::default(), zone, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether `row` has taken the place of `before`.
+    async fn replace(&self, user: &UserId, before: Option<&Reminder>, row: &Reminder) -> Result<bool, WriteError> {
+        let row = Upsert::new(row)?;
+        // Stops two changes, or a change and a reminder that is just given, from each being worked
+        // out on the other's past.
+        let row = match before {
+            None => row.when("attribute_not_exists(PK)", Vec::new()),
+            Some(before) => row.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]),
+        };
+        Transaction::of_user(&self.table, user)?.change(row)?.write_of_user().await
+    }
+
+    /// A page of the users who are due in a partition of the index at `now`, longest due first.
+    pub async fn due(&self, part: &DuePartition, now: Timestamp, from: Option<DueNext>) -> Result<Due, StoreError> {
+        let page = self.table.query().index_name(DUE_INDEX).limit(PAGE);
+        let page = page.key_condition_expression("#Part = :Part AND #DueAt <= :Now");
+        let page = page.expression_attribute_names("#Part", DUE_PARTITION).expression_attribute_names("#DueAt", DUE_AT);
+        let page = page.expression_attribute_values(":Part", s(part.0.clone()));
+        let page = page.expression_attribute_values(":Now", s(whole_second(now).to_string()));
+        let page = page.set_exclusive_start_key(from.map(|from| from.0)).send().await?;
+        let mut users = Vec::new();
+        for item in page.items.unwrap_or_default() {
+            let partition = item.get(PARTITION_KEY).and_then(|value| value.as_s().ok());
+            // An item that is not a user's was written by a foreign client, and must not stop the
+            // reminders.
+            users.extend(partition.and_then(|partition| UserId::new(partition.strip_prefix("USER#")?).ok()));
+        }
+        Ok(Due { users, next: page.last_evaluated_key.map(DueNext) })
+    }
+
+    /// A user's reminder and profile, as of the last write.
+    pub async fn with_profile(&self, user: &UserId) -> Result<(Option<Reminder>, Option<User>), StoreError> {
+        let keys = [REMINDER, PROFILE].map(|sort| Key::new(keys::user(user), sort).item());
+        let (mut reminder, mut profile) = (None, None);
+        for item in self.table.batch_get(keys.to_vec(), true).await? {
+            if item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).is_some_and(|sort| sort == REMINDER) {
+                reminder = Some(read(item)?);
+            } else {
+                profile = Some(read(item)?);
+            }
+        }
+        Ok((reminder, profile))
+    }
+
+    /// Moves a due reminder on, to `next`, and notes the day that it is given for, if it is.
+    /// `false` when somebody else has already done so, or the user has changed it: then it is not
+    /// given here.
+    ///
+    /// A crash after this write loses that day's reminder. That is better than sending it twice.
+    pub async fn claim(
+        &self,
+        due: &Reminder,
+        given_for: Option<Date>,
+        next: Option<Timestamp>,
+        zone: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let user = UserId::new(due.user_id.as_str()).map_err(StoreError::unreadable)?;
+        let row = Reminder {
+            due_partition: next.map(|next| keys::due_partition(next, &user)),
+            due_at: next,
+            last_reminded_on: given_for.or(due.last_reminded_on),
+            time_zone: zone.to_owned(),
+            updated_at: now,
+            ..due.clone()
+        };
+        let due_at = due.due_at.map(|at| s(at.to_string())).unwrap_or(AttributeValue::Null(true));
+        // Stops two runs at once from both giving it, and a run from giving what its user has just
+        // switched off or put off: each of them changes when it is due, or when it was changed. It
+        // is gone when its user is: then nothing is written.
+        let row = Upsert::new(&row)?.when(
+            "DueAt = :due AND UpdatedAt = :before",
+            vec![("due", due_at), ("before", s(due.updated_at.to_string()))],
+        );
+        row.send(&self.table).await
+    }
+
+    /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in
+    /// every run. Its user brings it back by changing it.
+    pub async fn remove_from_due_index(&self, user: &UserId) -> Result<(), StoreError> {
+        let key = Key::new(keys::user(user), REMINDER).item();
+        let request = self.table.update_item(key);
+        let request = request.update_expression("REMOVE #Part").expression_attribute_names("#Part", DUE_PARTITION);
+        // Stops a reminder that is gone with its user from coming back empty.
+        let request = request.condition_expression("attribute_exists(#Part)");
+        unless_condition_failed(request.send().await).map(drop)
+    }
+
+    /// Whether a user's day is logged as one with the medication, as of the last write.
+    pub async fn is_taken(&self, user: &UserId, date: Date) -> Result<bool, StoreError> {
+        let key = Key::new(keys::user(user), keys::medication(date)).item();
+        let request = self.table.get_item(key).consistent_read(true);
+        Ok(request.send().await?.item.map(read::<MedicationLog>).transpose()?.is_some_and(|log| log.is_taken))
+    }
+}
+
+fn changed(
+    user: &UserId,
+    before: Option<&Reminder>,
+    change: ReminderChange,
+    zone: &TimeZone,
+    now: Timestamp,
+) -> Reminder {
+    let is_enabled = change.is_enabled.or(before.map(|before| before.is_enabled)).unwrap_or(false);
+    let time = change.time.or(before.map(|before| before.time)).unwrap_or(REMINDER_TIME_DEFAULT);
+    let last = before.and_then(|before| before.last_reminded_on);
+    let is_given = |due_at: Timestamp| last.is_some_and(|last| local_date(due_at, zone) <= last);
+    let due_at = is_enabled.then(|| next_due(time, zone, whole_second(now))).flatten();
+    // Who puts it off in the evening has had the day's reminder: the next one is tomorrow's.
+    let due_at = due_at.and_then(|due_at| if is_given(due_at) { next_due(time, zone, due_at) } else { Some(due_at) });
+    Reminder {
+        user_id: user.to_string(),
+        is_enabled,
+        time,
+        time_zone: zone.iana_name().unwrap_or("UTC").to_owned(),
+        due_partition: due_at.map(|due_at| keys::due_partition(due_at, user)),
+        due_at,
+        last_reminded_on: last,
+        created_at: before.map_or(now, |before| before.created_at),
+        updated_at: now,
+    }
+}
+
+/// Due times are whole seconds, so that their texts are sorted as they are.
+fn whole_second(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}

@@ -1,0 +1,160 @@
+//! A user's logs, and what follows from all of them.
+
+use std::collections::BTreeMap;
+
+use domain::okusuri::{Log, PastStreaks, StreakState, Summary};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use super::{Row, of_user};
+use crate::keys::{self, Key};
+
+/// A day's log: `USER#<user id>` `MEDICATION#<date>`, so there is one for each day.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct MedicationLog {
+    /// Whose.
+    pub user_id: String,
+    /// The day in the user's time zone.
+    pub date: Date,
+    /// Whether there was bleeding.
+    pub has_bleeding: bool,
+    /// Whether the medication was taken. Only `false` is stored: older items, and those of the
+    /// migration, have no such attribute.
+    #[serde(default = "was_taken", skip_serializing_if = "Clone::clone")]
+    pub is_taken: bool,
+    /// What the log was called before it went by its day.
+    pub log_id: String,
+    /// At most 500 characters.
+    pub note: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+fn was_taken() -> bool {
+    true
+}
+
+impl MedicationLog {
+    /// What the rules count of it.
+    pub fn counted(&self) -> Option<Log> {
+        Log { date: self.date, has_bleeding: self.has_bleeding }.counted(self.is_taken)
+    }
+}
+
+impl Row for MedicationLog {
+    const TYPE: &'static str = "medication_log";
+    const OPTIONAL: &'static [&'static str] = &["IsTaken", "Note"];
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::medication(self.date))
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    fn listed_by(&self) -> String {
+        format!("{}#{}", self.date, self.user_id)
+    }
+}
+
+/// What follows from all of a user's logs: `USER#<user id>` `SUMMARY`. It changes in the
+/// transaction that changes a log, and its version is what concurrent changes meet at.
+///
+/// Without `Logs` it is stale, and the next change computes it anew from the logs. Whoever writes
+/// logs in another way has it forgotten before:
+/// [`Logs::forget_summary`](crate::Logs::forget_summary).
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct LogSummary {
+    /// Whose.
+    pub user_id: String,
+    /// Counts every change of any log, from 1 on.
+    pub version: u64,
+    /// How many logs there are.
+    pub logs: Option<u32>,
+    /// The day of the oldest log.
+    pub first_on: Option<Date>,
+    /// The day of the newest log.
+    pub last_on: Option<Date>,
+    /// The streak at that day; none when it is a day of rest.
+    pub streak: Option<u32>,
+    /// The bleeding days in a row at that day.
+    pub bleeding: Option<u8>,
+    /// The days of rest at that day, itself included.
+    pub rest_left: Option<u8>,
+    /// How many streaks of each length, in days, have been before.
+    pub runs: Option<BTreeMap<u32, u32>>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl LogSummary {
+    /// The row of a summary, which is `None` without any log.
+    pub fn new(user: &str, summary: Option<&Summary>, version: u64, created_at: Timestamp, now: Timestamp) -> Self {
+        let streak_state = summary.map(|summary| summary.streak_state);
+        let (streak, bleeding, rest_left) = match streak_state {
+            Some(StreakState::Taking { streak, bleeding }) => (Some(streak), Some(bleeding), None),
+            Some(StreakState::Resting { left }) => (None, None, Some(left)),
+            None => (None, None, None),
+        };
+        Self {
+            user_id: user.to_owned(),
+            version,
+            logs: Some(summary.map_or(0, |summary| summary.logs)),
+            first_on: summary.map(|summary| summary.first_on),
+            last_on: summary.map(|summary| summary.last_on),
+            streak,
+            bleeding,
+            rest_left,
+            runs: summary.map(|summary| summary.runs.counts().collect()),
+            created_at,
+            updated_at: now,
+        }
+    }
+
+    /// The summary: `None` if it is stale or invalid, and `Some(None)` for a user without any log.
+    pub fn summary(&self) -> Option<Option<Summary>> {
+        let logs = self.logs?;
+        if logs == 0 {
+            return Some(None);
+        }
+        let streak_state = match (self.streak, self.bleeding, self.rest_left) {
+            (Some(streak), Some(bleeding), None) => StreakState::Taking { streak, bleeding },
+            (None, None, Some(left)) => StreakState::Resting { left },
+            _ => return None,
+        };
+        let runs = PastStreaks::new(self.runs.iter().flatten().map(|(length, count)| (*length, *count)));
+        Some(Some(Summary { first_on: self.first_on?, last_on: self.last_on?, streak_state, logs, runs }))
+    }
+}
+
+impl Row for LogSummary {
+    const TYPE: &'static str = "summary";
+    const OPTIONAL: &'static [&'static str] = &["Logs", "FirstOn", "LastOn", "Streak", "Bleeding", "RestLeft", "Runs"];
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::SUMMARY)
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}

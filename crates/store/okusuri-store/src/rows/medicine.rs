@@ -1,0 +1,123 @@
+//! Medicines, and the records of their doses.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use super::{Row, of_user};
+use crate::keys::{self, Key};
+
+/// A medicine with its times: `USER#<user id>` `MEDICINE#<id>`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Medicine {
+    /// Whose.
+    pub user_id: String,
+    /// A UUIDv7.
+    pub medicine_id: String,
+    /// Its name.
+    pub name: String,
+    /// How much of it, in words.
+    pub dose: String,
+    /// When on each day, earliest first; seconds are 0.
+    pub times: Vec<Time>,
+    /// The first day.
+    pub from: Date,
+    /// The last day.
+    pub until: Option<Date>,
+    /// The times before each of the last changes, in their order.
+    #[serde(default)]
+    pub former: Vec<Former>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+/// Times that a medicine had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Former {
+    /// When on each day; seconds are 0.
+    pub times: Vec<Time>,
+    /// When they were changed.
+    pub until: Timestamp,
+}
+
+impl Row for Medicine {
+    const TYPE: &'static str = "medicine";
+    const OPTIONAL: &'static [&'static str] = &["Until"];
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::medicine(&self.medicine_id))
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// The record of a dose: `USER#<user id>` `DOSE#<date>#<HH:MM>#<medicine id>`. A dose without a
+/// record has no item.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Dose {
+    /// Whose.
+    pub user_id: String,
+    /// The day in the user's time zone.
+    pub date: Date,
+    /// The time that the dose goes by, whenever it was taken; seconds are 0.
+    pub time: Time,
+    /// Of what.
+    pub medicine_id: String,
+    /// `TAKEN`, `SKIPPED` or `SNOOZED`.
+    pub state: DoseMark,
+    /// When that was said.
+    pub at: Timestamp,
+    /// When it is to be asked for again.
+    pub snoozed_until: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+/// The recorded state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum DoseMark {
+    /// It was taken.
+    Taken,
+    /// It was left out.
+    Skipped,
+    /// It was put off.
+    Snoozed,
+}
+
+impl Row for Dose {
+    const TYPE: &'static str = "dose";
+    const OPTIONAL: &'static [&'static str] = &["SnoozedUntil"];
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::dose(self.date, self.time, &self.medicine_id))
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    fn listed_by(&self) -> String {
+        format!("{}#{}", self.date, self.user_id)
+    }
+}

@@ -1,0 +1,131 @@
+//! When and where a user is told something.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use super::{Row, of_user};
+use crate::keys::{self, Key};
+
+/// When a user is reminded: `USER#<user id>` `REMINDER`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Reminder {
+    /// Whose.
+    pub user_id: String,
+    /// Whether at all.
+    pub is_enabled: bool,
+    /// The time of day, in `TimeZone`; seconds are 0.
+    pub time: Time,
+    /// The user's, as of the last change.
+    pub time_zone: String,
+    /// The partition in `DueIndex`; none while the reminder is disabled, so the index is sparse.
+    pub due_partition: Option<String>,
+    /// The next time, in whole seconds.
+    pub due_at: Option<Timestamp>,
+    /// The user's day of the last reminder: a day has one at most.
+    pub last_reminded_on: Option<Date>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for Reminder {
+    const TYPE: &'static str = "reminder";
+    const OPTIONAL: &'static [&'static str] = &[keys::DUE_PARTITION, keys::DUE_AT, "LastRemindedOn"];
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::REMINDER)
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// Whether a platform may notify: `USER#<user id>` `NOTIFICATION#<platform>`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct NotificationSetting {
+    /// Whose.
+    pub user_id: String,
+    /// `web`, `ios` or `android`.
+    pub platform: String,
+    /// Whether it may.
+    pub is_enabled: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for NotificationSetting {
+    const TYPE: &'static str = "notification_setting";
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, format!("{}{}", keys::NOTIFICATION_PREFIX, self.platform))
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// Where notifications are pushed to: `USER#<user id>` `NOTIFICATION#<platform>#<hash of the
+/// endpoint>`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct PushSubscription {
+    /// Whose.
+    pub user_id: String,
+    /// `web`, `ios` or `android`.
+    pub platform: String,
+    /// The push service's URL for this browser.
+    pub endpoint: String,
+    /// The browser's public key, base64url.
+    pub p256dh: String,
+    /// The browser's secret, base64url.
+    pub auth: String,
+    /// Whether it is sent to.
+    pub is_enabled: bool,
+    /// Why not: what the push service answered.
+    pub disabled_because: Option<String>,
+    /// How often in a row it could not be reached.
+    pub failures: u32,
+    /// When something reached it last.
+    pub last_sent_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for PushSubscription {
+    const TYPE: &'static str = "push_subscription";
+    const OPTIONAL: &'static [&'static str] = &["DisabledBecause", "LastSentAt"];
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::push_subscription(&self.platform, &self.endpoint))
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}

@@ -1,0 +1,264 @@
+//! A user, and the items that lead to it: address, logins, sessions.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+use serde_with::skip_serializing_none;
+
+use super::{Row, of_user};
+use crate::keys::{self, Key};
+
+/// A user: `USER#<user id>` `PROFILE`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct User {
+    /// The id: a UUIDv7, or what better-auth made.
+    pub user_id: String,
+    /// The user's name.
+    pub name: Option<String>,
+    /// As it was given, not normalised.
+    pub email: Option<String>,
+    /// Whether a code sent to the address came back.
+    pub email_verified: bool,
+    /// A picture: an URL of at most 2 KB, or `self:<etag>` for one that lies in [`UserImage`].
+    pub image: Option<String>,
+    /// An IANA name, which says when the user's days begin.
+    pub time_zone: String,
+    /// Sessions made before are refused: signing out everywhere is this one write.
+    pub sessions_from: Option<Timestamp>,
+    /// How many logins, sessions and push subscriptions were ever added, other than with a code.
+    /// One that is added beside the first right code changes this, and so is found.
+    pub sign_in_grants_added: Option<u64>,
+    /// Since when everything of the user is being deleted. Nobody is signed in then.
+    pub deleting: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for User {
+    const TYPE: &'static str = "user";
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::PROFILE)
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// A user's picture, kept out of the profile, which is read with each request: `USER#<user id>`
+/// `IMAGE`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct UserImage {
+    /// Whose.
+    pub user_id: String,
+    /// `image/png`, `image/jpeg` or `image/webp`.
+    pub content_type: String,
+    /// At most 256 KB.
+    pub bytes: ByteBuf,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for UserImage {
+    const TYPE: &'static str = "user_image";
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, keys::IMAGE)
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// What makes an e-mail address unique: `EMAIL#<normalised>` `EMAIL`, written in the transaction
+/// that gives it to a user.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct EmailOwner {
+    /// Normalised.
+    pub email: String,
+    /// Whose.
+    pub user_id: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Row for EmailOwner {
+    const TYPE: &'static str = "email";
+
+    fn key(&self) -> Key {
+        keys::email(&self.email)
+    }
+
+    fn owner(&self) -> &str {
+        &self.email
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// A session, found by its token: `SESSION#<hash of the token>` `SESSION`. Read consistently.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Session {
+    /// Whose.
+    pub user_id: String,
+    /// What the session is called where its token must not be shown.
+    pub session_id: String,
+    /// SHA-256 of the token, lower-case hexadecimal.
+    pub token_hash: String,
+    /// From then on it is refused.
+    pub expires_at: Timestamp,
+    /// Where it was begun.
+    pub ip_address: Option<String>,
+    /// With which browser.
+    pub user_agent: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for Session {
+    const TYPE: &'static str = "session";
+
+    fn key(&self) -> Key {
+        keys::session(&self.token_hash)
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    fn expires_at(&self) -> Option<Timestamp> {
+        Some(self.expires_at)
+    }
+}
+
+/// The same session in its user's partition, so that a user's sessions can be listed: `USER#<user
+/// id>` `SESSION#<session id>`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UserSession(pub Session);
+
+impl Row for UserSession {
+    const TYPE: &'static str = "user_session";
+
+    fn key(&self) -> Key {
+        of_user(&self.0.user_id, format!("{}{}", keys::SESSION_PREFIX, self.0.session_id))
+    }
+
+    fn owner(&self) -> &str {
+        &self.0.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.0.created_at
+    }
+
+    fn expires_at(&self) -> Option<Timestamp> {
+        Some(self.0.expires_at)
+    }
+}
+
+/// A login at a provider: `USER#<user id>` `ACCOUNT#<provider>#<subject>`. Tokens are encrypted.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Account {
+    /// Whose.
+    pub user_id: String,
+    /// The provider's id, without `#`.
+    pub provider: String,
+    /// Who the user is there.
+    pub subject: String,
+    /// Encrypted.
+    pub access_token: Option<ByteBuf>,
+    /// Encrypted.
+    pub refresh_token: Option<ByteBuf>,
+    /// Encrypted.
+    pub id_token: Option<ByteBuf>,
+    /// As the provider said.
+    pub access_token_expires_at: Option<Timestamp>,
+    /// As the provider said.
+    pub refresh_token_expires_at: Option<Timestamp>,
+    /// The granted scopes.
+    pub scope: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for Account {
+    const TYPE: &'static str = "account";
+
+    fn key(&self) -> Key {
+        of_user(&self.user_id, format!("{}{}#{}", keys::ACCOUNT_PREFIX, self.provider, self.subject))
+    }
+
+    fn owner(&self) -> &str {
+        &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// What makes a login at a provider unique: `ACCOUNT#<provider>#<subject>` `ACCOUNT`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct AccountOwner {
+    /// The provider's id, without `#`.
+    pub provider: String,
+    /// Who the user is there.
+    pub subject: String,
+    /// Whose.
+    pub user_id: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Row for AccountOwner {
+    const TYPE: &'static str = "account_owner";
+
+    fn key(&self) -> Key {
+        keys::account_owner(&self.provider, &self.subject)
+    }
+
+    fn owner(&self) -> &str {
+        &self.subject
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}

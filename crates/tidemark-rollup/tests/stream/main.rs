@@ -1,0 +1,338 @@
+//! Batches as Lambda delivers them, against a DynamoDB engine.
+
+#![allow(clippy::unwrap_used)]
+
+#[cfg(feature = "recount")]
+mod quarantine;
+
+use std::time::{Duration, SystemTime};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
+    ScalarAttributeType,
+};
+use aws_smithy_http_client::Builder;
+use jiff::Timestamp;
+use jiff::civil::date;
+use rollup::{
+    AggregateError, Aggregator, Change, Group, Index, Layout, Policy, Report, Rollup, Table, Window, average, count,
+    decimal_sum, distinct,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tidemark_engine::{Engine, Options};
+
+#[derive(Debug, Clone, Deserialize)]
+struct Sale {
+    at: Timestamp,
+    product: String,
+    customer: String,
+    cents: i64,
+}
+
+fn sales(policy: Policy) -> Rollup<Sale> {
+    Rollup::builder("sales")
+        .on_modify(policy)
+        .on_remove(policy)
+        .on_ttl(Policy::Keep)
+        .measure("sales", count())
+        .measure("revenue", decimal_sum(2, |sale: &Sale| sale.cents))
+        .measure("basket", average(|sale: &Sale| sale.cents))
+        .measure("customers", distinct(|sale: &Sale| sale.customer.clone()))
+        .group(Group::new("total").key("STAT#TOTAL", "-"))
+        .group(
+            Group::new("daily")
+                .attribute("product", |sale: &Sale| sale.product.clone())
+                .window("day", Window::Day, |sale: &Sale| sale.at)
+                .key("STAT#{product}", "{day}")
+                .set("top", "TOP#{day}"),
+        )
+        .build()
+        .unwrap()
+}
+
+struct World {
+    engine: Engine,
+    client: Client,
+    table: Table,
+    aggregator: Aggregator<Sale>,
+}
+
+impl World {
+    async fn new(layout: Layout) -> Self {
+        Self::with(layout, Policy::Retract).await
+    }
+
+    async fn with(layout: Layout, policy: Policy) -> Self {
+        let engine = Engine::start(Options::default()).await.unwrap();
+        let config = aws_sdk_dynamodb::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static("us-east-1"))
+            .credentials_provider(Credentials::new("test", "test", None, None, "test"))
+            .endpoint_url(engine.url())
+            .http_client(Builder::new().build_http());
+        let client = Client::from_conf(config.build());
+        let attribute = |name: &str, of: ScalarAttributeType| {
+            AttributeDefinition::builder().attribute_name(name).attribute_type(of).build().unwrap()
+        };
+        let key =
+            |name: &str, of: KeyType| KeySchemaElement::builder().attribute_name(name).key_type(of).build().unwrap();
+        let index = GlobalSecondaryIndex::builder()
+            .index_name("ByRevenue")
+            .key_schema(key("top", KeyType::Hash))
+            .key_schema(key("revenue", KeyType::Range))
+            .projection(Projection::builder().projection_type(ProjectionType::All).build());
+        let create = client.create_table().table_name("shop").billing_mode(BillingMode::PayPerRequest);
+        let create = create
+            .attribute_definitions(attribute("pk", ScalarAttributeType::S))
+            .attribute_definitions(attribute("sk", ScalarAttributeType::S))
+            .attribute_definitions(attribute("top", ScalarAttributeType::S))
+            .attribute_definitions(attribute("revenue", ScalarAttributeType::N))
+            .key_schema(key("pk", KeyType::Hash))
+            .key_schema(key("sk", KeyType::Range))
+            .global_secondary_indexes(index.build().unwrap());
+        create.send().await.unwrap();
+        let table = Table::new(client.clone(), "shop", "pk", "sk");
+        let aggregator = Aggregator::new(sales(policy), table.clone()).layout(layout);
+        Self { engine, client, table, aggregator }
+    }
+
+    async fn handle(&self, event: &Value) -> Result<(Value, Report), AggregateError> {
+        let event = RawValue::from_string(event.to_string()).unwrap();
+        let handled = self.aggregator.handle(&event, SystemTime::now() + Duration::from_secs(30)).await?;
+        Ok((serde_json::to_value(&handled.reply).unwrap(), handled.report))
+    }
+
+    async fn sold(&self) -> i128 {
+        self.aggregator.rollup().query("total").one(&self.table).await.unwrap().number("sales")
+    }
+}
+
+fn image(id: u32, day: &str, product: &str, customer: &str, cents: i64) -> Value {
+    json!({
+        "pk": {"S": format!("SALE#{id}")}, "sk": {"S": "-"}, "at": {"S": format!("{day}T10:30:00Z")},
+        "product": {"S": product}, "customer": {"S": customer}, "cents": {"N": cents.to_string()},
+    })
+}
+
+fn record(number: u32, old: Option<&Value>, new: Option<&Value>) -> Value {
+    let name = match (old, new) {
+        (None, _) => "INSERT",
+        (_, Some(_)) => "MODIFY",
+        _ => "REMOVE",
+    };
+    let image = old.or(new).unwrap();
+    let mut record = json!({"eventName": name, "dynamodb": {
+        "SequenceNumber": number.to_string(), "Keys": {"pk": image["pk"], "sk": image["sk"]},
+    }});
+    for (name, image) in [("OldImage", old), ("NewImage", new)] {
+        if let Some(image) = image {
+            record["dynamodb"][name] = image.clone();
+        }
+    }
+    record
+}
+
+fn event(records: &[Value]) -> Value {
+    json!({
+        "Records": records, "state": {}, "isFinalInvokeForWindow": false,
+        "shardId": "shardId-00000001700000000000-00000000",
+        "eventSourceARN": "arn:aws:dynamodb:us-east-1:123456789012:table/shop/stream/2025-10-01T00:00:00.000",
+    })
+}
+
+#[tokio::test]
+async fn a_batch_that_comes_twice_counts_once() {
+    let world = World::new(Layout::Sums).await;
+    let sale = image(1, "2025-10-02", "lamp", "ann", 1_999);
+    let batch =
+        event(&[record(1, None, Some(&sale)), record(2, None, Some(&image(2, "2025-10-02", "lamp", "bob", 1)))]);
+    let (reply, report) = world.handle(&batch).await.unwrap();
+    assert_eq!(reply, json!({"batchItemFailures": [], "state": {}}));
+    assert_eq!((report.records, report.counted, report.duplicates), (2, 2, 0));
+    let (_, report) = world.handle(&batch).await.unwrap();
+    assert_eq!((report.counted, report.duplicates), (0, 2));
+    let (_, report) = world.handle(&event(&[record(3, Some(&sale), None)])).await.unwrap();
+    assert_eq!(report.counted, 1);
+    let total = world.aggregator.rollup().query("total").one(&world.table).await.unwrap();
+    assert_eq!((total.number("sales"), total.number("customers")), (1, 1));
+    assert_eq!((total.decimal("revenue").to_string().as_str(), total.average("basket")), ("0.01", Some(1.0)));
+}
+
+#[tokio::test]
+async fn nothing_is_counted_without_a_shard_or_without_images() {
+    let world = World::new(Layout::Sums).await;
+    let sale = image(1, "2025-10-02", "lamp", "ann", 1);
+    let mut no_shard = event(&[record(1, None, Some(&sale))]);
+    no_shard["shardId"] = Value::Null;
+    assert_eq!(world.handle(&no_shard).await.unwrap_err().code(), "no-shard");
+    let mut no_image = record(1, None, Some(&sale));
+    no_image["dynamodb"]["NewImage"] = Value::Null;
+    assert_eq!(world.handle(&event(&[no_image])).await.unwrap_err().code(), "no-images");
+    assert_eq!(world.handle(&json!(7)).await.unwrap_err().code(), "not-a-batch");
+    assert_eq!(world.sold().await, 0);
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_goes_to_quarantine_until_its_item_is_mended() {
+    let world = World::new(Layout::Sums).await;
+    let good = image(1, "2025-10-02", "lamp", "ann", 1);
+    let mut bad = good.clone();
+    bad["cents"] = json!({"S": "one"});
+    world.handle(&event(&[record(1, None, Some(&bad)), json!("no record")])).await.unwrap();
+    let quarantined = world.aggregator.quarantined().await.unwrap();
+    let codes: Vec<_> = quarantined.iter().map(|record| record.code.as_str()).collect();
+    assert_eq!(codes, ["item", "record"]);
+    assert_eq!(world.sold().await, 0);
+    world.handle(&event(&[record(2, Some(&bad), Some(&good))])).await.unwrap();
+    assert_eq!(world.sold().await, 1);
+    // An item that can no longer be read does not count either.
+    world.handle(&event(&[record(3, Some(&good), Some(&bad))])).await.unwrap();
+    assert_eq!(world.sold().await, 0);
+    world.handle(&event(&[record(4, Some(&bad), None)])).await.unwrap();
+    assert_eq!(world.sold().await, 0);
+}
+
+#[tokio::test]
+async fn a_buffer_is_added_at_the_end_of_the_window() {
+    let world = World::new(Layout::Buffers).await;
+    for number in 1..4 {
+        let sale = image(number, "2025-10-02", "lamp", "ann", 100);
+        world.handle(&event(&[record(number, None, Some(&sale))])).await.unwrap();
+    }
+    assert_eq!(world.sold().await, 0);
+    let mut end = event(&[]);
+    end["isFinalInvokeForWindow"] = json!(true);
+    for _ in 0..2 {
+        world.handle(&end).await.unwrap();
+        assert_eq!(world.sold().await, 3);
+    }
+}
+
+#[tokio::test]
+async fn items_that_are_no_longer_needed_have_the_tables_ttl_attribute() {
+    let world = World::new(Layout::Buffers).await;
+    // A name that would not be valid as the placeholder of an expression.
+    let table = world.table.clone().ttl_attribute("delete-at");
+    let world = World { aggregator: Aggregator::new(sales(Policy::Retract), table).layout(Layout::Buffers), ..world };
+    let expiring = async |name: &str| {
+        let items = world.client.scan().table_name("shop").send().await.unwrap().items.unwrap();
+        let items = items.iter().filter(|item| item.contains_key(name));
+        let mut partitions: Vec<_> = items.map(|item| item["pk"].as_s().unwrap().clone()).collect();
+        partitions.sort();
+        partitions.dedup();
+        partitions
+    };
+    let sale = image(1, "2025-10-02", "lamp", "ann", 100);
+    world.handle(&event(&[record(1, None, Some(&sale))])).await.unwrap();
+    assert_eq!(expiring("delete-at").await, Vec::<String>::new(), "a buffer and a held value are needed");
+    world.handle(&event(&[record(2, Some(&sale), None)])).await.unwrap();
+    let mut end = event(&[]);
+    end["isFinalInvokeForWindow"] = json!(true);
+    world.handle(&end).await.unwrap();
+    let [checkpoint, held] = <[String; 2]>::try_from(expiring("delete-at").await).unwrap();
+    assert!(checkpoint.starts_with("ROLLUP#sales#CHECKPOINT#"), "{checkpoint}");
+    assert_eq!(held, "ROLLUP#sales#HELD#customers#ann");
+    assert_eq!(expiring("expiresAt").await, Vec::<String>::new());
+    // A value that is held again is needed again.
+    world.handle(&event(&[record(3, None, Some(&sale))])).await.unwrap();
+    assert_eq!(expiring("delete-at").await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn statistics_are_read_by_range_by_page_by_rank_and_as_csv() {
+    let world = World::new(Layout::Sums).await;
+    let sales = [
+        ("2025-10-02", "lamp", 500),
+        ("2025-10-04", "lamp", 250),
+        ("2025-10-04", "a#b", 1_000),
+        ("2025-10-04", "cup", 1),
+    ];
+    let images: Vec<_> =
+        sales.iter().zip(1..).map(|((day, product, cents), id)| image(id, day, product, "ann", *cents)).collect();
+    let records: Vec<_> = images.iter().zip(1..).map(|(image, number)| record(number, None, Some(image))).collect();
+    world.handle(&event(&records)).await.unwrap();
+    let rollup = world.aggregator.rollup();
+    let lamp = || rollup.query("daily").with("product", "lamp").between(date(2025, 10, 1), date(2025, 10, 4));
+
+    let series = lamp().series(&world.table).await.unwrap();
+    let csv = lamp().csv(&series).unwrap();
+    let expected = "product,day,sales,revenue,basketSum,basketCount,customers\r\nlamp,2025-10-01,0,0,0,0,0\r\n\
+        lamp,2025-10-02,1,5.00,500,1,1\r\nlamp,2025-10-03,0,0,0,0,0\r\nlamp,2025-10-04,1,2.50,250,1,1\r\n";
+    assert_eq!(csv.replace(",5,", ",5.00,").replace(",2.5,", ",2.50,"), expected);
+
+    let first = lamp().limit(1).page(&world.table).await.unwrap();
+    assert_eq!(first.stats[0].values, ["lamp", "2025-10-02"]);
+    let second = lamp().limit(1).after(first.next.unwrap()).page(&world.table).await.unwrap();
+    assert_eq!(second.stats[0].values, ["lamp", "2025-10-04"]);
+    let last = lamp().descending().limit(1).page(&world.table).await.unwrap();
+    assert_eq!(last.stats, second.stats);
+
+    let top = rollup.query("daily").with("day", "2025-10-04").limit(2);
+    let top = top.top(&world.table, "ByRevenue", "top", "revenue").await.unwrap();
+    let products: Vec<_> = top.iter().map(|stat| stat.values[0].as_str()).collect();
+    assert_eq!(products, ["a#b", "lamp"]);
+}
+
+#[tokio::test]
+async fn a_query_that_does_not_fit_the_declaration_is_refused() {
+    let world = World::new(Layout::Sums).await;
+    let rollup = world.aggregator.rollup();
+    let error = |outcome: Result<_, rollup::ReadError>| outcome.map(|_: rollup::Page| ()).unwrap_err().to_string();
+    assert_eq!(error(rollup.query("dayly").page(&world.table).await), "there is no group `dayly`");
+    let wrong = rollup.query("daily").with("color", "red").page(&world.table).await;
+    assert_eq!(error(wrong), "there is no dimension `color` in `daily`");
+    let wrong = rollup.query("daily").with("day", "2025-10-02").page(&world.table).await;
+    assert_eq!(error(wrong), "the key of group `daily` needs a value for `product`");
+    let wrong = rollup.query("total").between(date(2025, 10, 1), date(2025, 10, 4)).page(&world.table).await;
+    assert_eq!(error(wrong), "group `total` cannot be read by a range: its sort key does not begin with the window");
+}
+
+/// What the table and its index have used since the meter was switched on.
+fn used(engine: &Engine) -> (f64, f64) {
+    let used = engine.meter().used();
+    used.values().fold((0.0, 0.0), |(writes, reads), usage| (writes + usage.write_units, reads + usage.read_units))
+}
+
+#[tokio::test]
+async fn explain_says_what_the_engine_meters() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for (layout, batch_size, customers) in
+        [(Layout::Sums, 100, 30), (Layout::Sums, 1, 3), (Layout::Buffers, 100, 500), (Layout::Buffers, 20, 5)]
+    {
+        let world = World::new(layout).await;
+        let mut batches = Vec::new();
+        let mut events = Vec::new();
+        let mut number = 0;
+        for _ in 0..10 {
+            let (mut changes, mut records) = (Vec::new(), Vec::new());
+            for _ in 0..batch_size {
+                number += 1;
+                let (day, product) = (format!("2025-10-0{}", rng.u8(1..4)), format!("product-{}", rng.u8(..4)));
+                let (customer, cents) = (format!("customer-{}", rng.u16(..customers)), rng.i64(1..10_000));
+                let image = image(number, &day, &product, &customer, cents);
+                records.push(record(number, None, Some(&image)));
+                let at = format!("{day}T10:30:00Z").parse().unwrap();
+                changes.push(Change::Insert(Sale { at, product, customer, cents }));
+            }
+            batches.push(changes);
+            events.push(event(&records));
+        }
+        let _ = used(&world.engine);
+        for event in &events {
+            world.handle(event).await.unwrap();
+        }
+        let mut end = event(&[]);
+        end["isFinalInvokeForWindow"] = json!(true);
+        world.handle(&end).await.unwrap();
+
+        let index = Index { partition_key: "top".to_owned(), sort_key: "revenue".to_owned() };
+        let cost = world.aggregator.rollup().explain(layout, ["pk", "sk"], &[index], batches);
+        let (writes, reads) = used(&world.engine);
+        assert!((cost.write_units / writes - 1.0).abs() < 0.02, "{layout:?}: {cost:?}, metered {writes} writes");
+        assert!((cost.read_units / reads - 1.0).abs() < 0.02, "{layout:?}: {cost:?}, metered {reads} reads");
+    }
+}

@@ -1,0 +1,145 @@
+//! The commands of `tidemark`, as a library that tests can call.
+//!
+//! Results go to standard output, as text or with `--json`; everything else goes to standard error.
+
+pub mod bots;
+pub mod import;
+pub mod quarantine;
+pub mod recount;
+
+mod terminal;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, Parser, Subcommand};
+use rollup::{RecountError, RepairError};
+use store_base::StoreError;
+
+/// Tools for the operator of Tidemark, and bots for the game.
+#[derive(Debug, Parser)]
+#[command(name = "tidemark", version)]
+pub struct Command {
+    #[command(subcommand)]
+    subcommand: Subcommands,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    /// Recounts the clicks, shows where the statistics differ, and repairs them on request. Exit
+    /// code 0: nothing differs any more; 1: something differs; 2: an error.
+    Recount(recount::Arguments),
+    /// Shows the records that could not be read, and counts their clicks once they can be read.
+    Quarantine(quarantine::Arguments),
+    /// Loads the shop's and the journal's time series from CSV, each line once. Exit code 0: all
+    /// lines are loaded; 1: some are bad; 2: an error.
+    Import(import::Arguments),
+    /// Runs bots that play the drawing game with a visitor or by themselves.
+    Bots(bots::Arguments),
+}
+
+/// The table and its address.
+#[derive(Debug, Clone, Args)]
+pub struct TableArguments {
+    /// The clicks table.
+    #[arg(long, env = "CLICKS_TABLE", default_value = "qit-db-local")]
+    pub table: String,
+    /// The address of a DynamoDB other than AWS, such as the local stack's. Missing credentials and
+    /// region are replaced by dummy values.
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a command ended that did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandOutcome {
+    /// Nothing needs attention.
+    Success,
+    /// Statistics differ from their clicks.
+    Differences,
+    /// Records to redrive still cannot be read.
+    Unreadable,
+    /// Lines of a file could not be loaded.
+    Rejected,
+}
+
+/// Runs a command line.
+pub async fn run(command: Command) -> Result<CommandOutcome> {
+    let outcome = match command.subcommand {
+        Subcommands::Recount(arguments) => recount::run(arguments).await,
+        Subcommands::Quarantine(arguments) => quarantine::run(arguments).await,
+        Subcommands::Import(arguments) => import::run(arguments).await,
+        Subcommands::Bots(arguments) => bots::run(arguments).await,
+    };
+    outcome.map_err(|error| if is_unanswered(&error) { anyhow!("{error:#}\n{UNANSWERED}") } else { error })
+}
+
+/// The hint for a DynamoDB that does not answer.
+const UNANSWERED: &str = "DynamoDB does not answer. For the local stack, pass --endpoint http://127.0.0.1:8000, or the address that `make run` \
+    prints. Without --endpoint, AWS is used with the credentials and the region of the environment.";
+
+/// Whether a request to DynamoDB got no answer.
+fn is_unanswered(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let own = matches!(cause.downcast_ref(), Some(StoreError::Unavailable(_)));
+        let rollup = cause.downcast_ref::<rollup::StoreError>().or(match cause.downcast_ref() {
+            Some(RecountError::Store(error)) => Some(error),
+            _ => None,
+        });
+        let rollup = rollup.or(match cause.downcast_ref() {
+            Some(RepairError::Store(error)) => Some(error),
+            _ => None,
+        });
+        own || matches!(rollup, Some(rollup::StoreError::Unavailable(_)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        Command::command().debug_assert();
+    }
+
+    #[tokio::test]
+    async fn an_unreachable_dynamodb_gives_a_hint_and_no_internal_error_text() {
+        for flags in [&["recount", "--all", "--yes"][..], &["quarantine", "list"]] {
+            // Nothing listens on the discard port.
+            let flags = [&["tidemark"], flags, &["--endpoint", "http://127.0.0.1:9"]].concat();
+            let error = run(Command::try_parse_from(flags).expect("flags")).await.expect_err("nobody is there");
+            let told = format!("{error:#}");
+            assert!(told.contains("--endpoint") && told.contains("refused"), "{told}");
+            assert!(!told.contains('{') && !told.contains("DispatchFailure"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_redrive_needs_ids_or_all() {
+        let parse = |flags: &[&str]| Command::try_parse_from([&["tidemark", "quarantine", "redrive"], flags].concat());
+        assert!(parse(&["--all"]).is_ok());
+        assert!(parse(&["--id", "a", "--id", "b"]).is_ok());
+        assert!(parse(&[]).is_err() && parse(&["--all", "--id", "a"]).is_err());
+    }
+
+    #[test]
+    fn a_recount_needs_exactly_one_scope() {
+        let parse = |flags: &[&str]| Command::try_parse_from([&["tidemark", "recount"], flags].concat());
+        assert!(parse(&["--all"]).is_ok());
+        assert!(parse(&["--day", "2025-10-02"]).is_ok());
+        assert!(parse(&["--month", "2025-10"]).is_ok());
+        for flags in [
+            &[][..],
+            &["--all", "--day", "2025-10-02"],
+            &["--day", "2025-02-30"],
+            &["--month", "2025-13"],
+            &["--all", "--date-shards", "0"],
+            &["--all", "--subtract"],
+        ] {
+            assert!(parse(flags).is_err(), "{flags:?}");
+        }
+    }
+}

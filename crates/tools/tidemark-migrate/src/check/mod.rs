@@ -1,0 +1,298 @@
+//! `check`: compares the table with the items in both directions, and each marker
+//! with the item that it marks.
+//!
+//! The table is read into files, segment by segment. Then both sides are split by the hash of the
+//! keys into parts, and one part after the other is compared in memory.
+
+mod differences;
+mod markers;
+mod records;
+mod sample;
+mod scan;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::json;
+use store_base::Table;
+
+use crate::arguments::MappingFile;
+use crate::command::Product;
+use crate::item::{Attributes, read_line};
+use crate::mapping::World;
+use crate::pace::Pace;
+use crate::parts::{Part, Parts, parts_for};
+use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
+use crate::terminal::progress_bar;
+use crate::transform::Items;
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+pub(crate) use differences::{DIFFERENCES, Difference};
+use differences::{Differences, READ_AGAIN_MAX};
+use markers::MarkerPairs;
+use records::{FOLDER, Found, ITEMS_PER_PART, ItemRecord, write_part};
+use sample::Sample;
+pub(crate) use scan::STATE;
+use scan::ScanState;
+
+/// The run, and the table to check.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    folder: RunFolderArgument,
+    #[command(flatten)]
+    table: TargetTable,
+    #[command(flatten)]
+    mapping: MappingFile,
+    /// Also reports items that others have written as differences: before the cutover, nobody
+    /// should write to the table.
+    #[arg(long)]
+    strict: bool,
+    /// Compares only this part of the items, chosen by the hash of their keys, and reads nothing
+    /// else: 1%. Finds no item that should not exist.
+    #[arg(long, value_name = "PERCENT")]
+    sample: Option<Sample>,
+    /// Reads the whole table again, although an earlier check was killed after it had read a part.
+    #[arg(long)]
+    again: bool,
+    /// The number of table segments that are read at once.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: u8,
+}
+
+/// The counted results.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Items as expected.
+    same: u64,
+    /// Items that the application wrote since, or that were migrated from a later state of their
+    /// row.
+    newer: u64,
+    /// Items that the application created.
+    own: u64,
+    /// Expired items that are gone.
+    expired: u64,
+    /// Pairs of a marker and what it marks.
+    markers: u64,
+}
+
+/// How an item of the table compares with the expected one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Same,
+    Newer,
+    Own,
+    /// It has the version and the times of the migration, but other content than was loaded.
+    Changed,
+    /// An item of another migration.
+    Extra,
+}
+
+impl Comparison {
+    fn of(expected: Option<&ItemRecord>, found: &ItemRecord) -> Self {
+        match (expected, found.version) {
+            (Some(expected), _) if expected.content == found.content => Self::Same,
+            (Some(expected), Some(version)) if Some(version) <= expected.version && found.is_untouched => Self::Changed,
+            (Some(_), _) => Self::Newer,
+            (None, Some(_)) => Self::Extra,
+            (None, None) => Self::Own,
+        }
+    }
+}
+
+impl Counts {
+    fn count(&mut self, comparison: Comparison) {
+        match comparison {
+            Comparison::Same => self.same += 1,
+            Comparison::Newer => self.newer += 1,
+            Comparison::Own => self.own += 1,
+            Comparison::Changed | Comparison::Extra => {}
+        }
+    }
+}
+
+/// The command.
+pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
+    let run = Run::open(&arguments.folder)?;
+    let items = Items::of(&run)?;
+    let mapping = arguments.mapping.read(product)?;
+    // With another mapping, no marker would be compared, and the check would seem to succeed.
+    if mapping.digest != items.parameters.mapping {
+        return Err(FailureKind::Options.because("the run was transformed with another mapping; use the same here"));
+    }
+    let world = World::of_items(mapping, product)?;
+    let start = Instant::now();
+    let target = arguments.table.open().await;
+    let pace = Pace::new(None);
+    let _controlled = pace.follow(&run)?;
+    let mut differences = Differences::create(&run)?;
+    let counts = match arguments.sample {
+        Some(sample) => {
+            sample::check(&run, &items, &target, (sample, arguments.parallel), &pace, &mut differences).await?
+        }
+        None => check_all(&run, (&items, &world), &target, &arguments, &pace, &mut differences).await?,
+    };
+    let report = report(&arguments, &counts, differences, start.elapsed())?;
+    run.write_report("check", &report)?;
+    // The next check reads the table anew.
+    run.remove(STATE)?;
+    run.remove_folder(FOLDER)?;
+    Ok(report)
+}
+
+fn number(attributes: &Attributes, name: &str) -> Option<i64> {
+    attributes.get(name)?.as_n().ok()?.parse().ok()
+}
+
+/// Reads the items of the run's files, one after the other.
+struct ItemReader<'r> {
+    run: &'r Run,
+    files: std::collections::btree_map::Iter<'r, String, FileDigest>,
+    open: Option<(&'r str, LineReader)>,
+}
+
+impl<'r> ItemReader<'r> {
+    fn new(run: &'r Run, items: &'r Items) -> Self {
+        Self { run, files: items.files.iter(), open: None }
+    }
+
+    fn next(&mut self) -> Result<Option<Attributes>, Failure> {
+        loop {
+            if let Some((name, lines)) = &mut self.open {
+                let item = lines.next_line()?.map(read_line).transpose();
+                let item = item.map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
+                if item.is_some() {
+                    return Ok(item);
+                }
+            }
+            let Some((name, written)) = self.files.next() else { return Ok(None) };
+            self.open = Some((name, LineReader::open(self.run.path(&Items::file(name)), written)?));
+        }
+    }
+}
+
+async fn check_all(
+    run: &Run,
+    (items, world): (&Items, &World),
+    target: &Table,
+    arguments: &Arguments,
+    pace: &Pace,
+    differences: &mut Differences,
+) -> Result<Counts, Failure> {
+    let Arguments { table, parallel, again, .. } = arguments;
+    let state = ScanState::begin(run, &table.table, items, *parallel, *again)?;
+    let bar = progress_bar(items.count(), "items");
+    let state = scan::read(run, (target, world), state, *parallel, (pace, &bar)).await?;
+    bar.finish_and_clear();
+
+    let parts = parts_for(items.count(), ITEMS_PER_PART);
+    let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), parts);
+    let (mut found, mut halves) = (parts("found")?, parts("halves")?);
+    for (segment, written) in &state.read {
+        records::each(run.path(&ScanState::file(*segment)), written, |record| match record {
+            Found::Item(item) => write_part(&mut found, item.key, &item),
+            Found::Half(half) => write_part(&mut halves, half.group(), &half),
+        })?;
+    }
+    let mut expected = parts("expected")?;
+    let mut reader = ItemReader::new(run, items);
+    while let Some(item) = reader.next()? {
+        let item = ItemRecord::new(&item, &items.target);
+        write_part(&mut expected, item.key, &item)?;
+    }
+
+    let now = Timestamp::now().as_second();
+    let (mut counts, mut changed) = (Counts::default(), HashSet::new());
+    for (expected, found) in expected.finish()?.iter().zip(&found.finish()?) {
+        compare_part(run, [expected, found], now, &mut counts, &mut changed, differences)?;
+    }
+    for Part { name, written } in halves.finish()? {
+        let mut pairs = MarkerPairs::new(&world.mapping, now);
+        records::each(run.path(&name), &written, |half| {
+            pairs.take(half);
+            Ok(())
+        })?;
+        let (whole, broken) = pairs.finish();
+        counts.markers += whole;
+        broken.into_iter().try_for_each(|(kind, item)| differences.add(&kind, item, BTreeSet::new()))?;
+    }
+    differences.add_changed((run, items), target, &changed).await?;
+    Ok(counts)
+}
+
+/// Compares the expected and the found items of one part.
+fn compare_part(
+    run: &Run,
+    [expected, found]: [&Part; 2],
+    now: i64,
+    counts: &mut Counts,
+    changed: &mut HashSet<u128>,
+    differences: &mut Differences,
+) -> Result<(), Failure> {
+    let mut missing: BTreeMap<u128, ItemRecord> = BTreeMap::new();
+    records::each(run.path(&expected.name), &expected.written, |item: ItemRecord| {
+        missing.insert(item.key, item);
+        Ok(())
+    })?;
+    records::each(run.path(&found.name), &found.written, |item: ItemRecord| {
+        let comparison = Comparison::of(missing.remove(&item.key).as_ref(), &item);
+        counts.count(comparison);
+        match comparison {
+            Comparison::Changed if changed.len() < READ_AGAIN_MAX => drop(changed.insert(item.key)),
+            Comparison::Changed => differences.add("changed", item.name, BTreeSet::new())?,
+            Comparison::Extra => differences.add("extra", item.name, BTreeSet::new())?,
+            Comparison::Same | Comparison::Newer | Comparison::Own => {}
+        }
+        Ok(())
+    })?;
+    for item in missing.into_values() {
+        if item.expires_at <= now {
+            counts.expired += 1;
+        } else {
+            differences.add("missing", item.name, BTreeSet::new())?;
+        }
+    }
+    Ok(())
+}
+
+fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took: Duration) -> Result<Report, Failure> {
+    let Arguments { table, strict, sample, .. } = arguments;
+    let table = &table.table;
+    let all = differences.all();
+    let (kinds, named) = differences.finish()?;
+    let Counts { same, newer, own, expired, markers } = counts;
+    let mut text = format!(
+        "{table}: {same} items are equal, {newer} newer, {own} created by the application, {expired} expired; {markers} markers were checked"
+    );
+    if let Some(sample) = sample {
+        text.push_str(&format!("; only a sample of {sample} was read"));
+    }
+    for (kind, count) in &kinds {
+        text.push_str(&format!("\n{kind}: {count}"));
+    }
+    for Difference { kind, item, attributes } in &named {
+        let attributes = Vec::from_iter(attributes.iter().map(String::as_str)).join(", ");
+        text.push_str(&format!("\n  {kind} {item} {attributes}"));
+    }
+    if all > named.len() as u64 {
+        text.push_str(&format!("\n  more are in {DIFFERENCES}"));
+    }
+    let is_touched = *strict && newer + own > 0;
+    let json = json!({
+        "phase": "check",
+        "table": table,
+        "strict": strict,
+        "sample": sample.map(|sample| sample.to_string()),
+        "same": same,
+        "newer": newer,
+        "own": own,
+        "expired": expired,
+        "markers": markers,
+        "differences": kinds,
+        "named": named,
+        "seconds": took.as_secs_f64(),
+    });
+    let outcome = if all == 0 && !is_touched { PhaseOutcome::Done } else { PhaseOutcome::NeedsReview };
+    Ok(Report { outcome, json, text })
+}

@@ -1,0 +1,252 @@
+//! The command line.
+
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Parser, Subcommand};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
+use crate::pace::Metrics;
+use crate::{
+    Failure, FailureKind, adopt, check, cutover, export, init, load, pace, preflight, rehearse, repair, rollback,
+    serve, status, transform,
+};
+
+/// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
+/// returns from each of these.
+///
+/// Exit code 0: success; 1: the phase is done, but its report needs review; 2: it failed.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub struct Command {
+    #[command(subcommand)]
+    phase: PhaseCommand,
+    /// Prints the report, or the error, as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Writes the progress of the command to this file every second, in the text format of
+    /// OpenMetrics.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub metrics_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum PhaseCommand {
+    /// Writes a draft of a mapping for a schema: `init > shop.toml`.
+    Init(init::Arguments),
+    /// Says what would stop the migration, or surprise it; changes nothing.
+    Preflight(preflight::Arguments),
+    /// Copies the tables into the run's folder, in one snapshot.
+    Export(export::Arguments),
+    /// Transforms the rows into items, deterministically, and reports the rejected rows.
+    Transform(transform::Arguments),
+    /// Writes the items into the table; never overwrites a newer item.
+    Load(load::Arguments),
+    /// Compares the table with the items in both directions, and the markers with the items that
+    /// they mark.
+    Check(check::Arguments),
+    /// Moves the live application to DynamoDB, in phases.
+    Cutover(cutover::Arguments),
+    /// Takes every step on a copy of the database and a new or empty table, and goes back.
+    Rehearse(rehearse::Arguments),
+    /// Writes and reads through the cutover for an application that is not written in Rust: an HTTP
+    /// API.
+    Serve(serve::Arguments),
+    /// Lets a user go on of whom one side refuses a change.
+    Repair(repair::Arguments),
+    /// Restores a lost folder from the database, for `cutover`, `repair` and `rollback`.
+    Adopt(adopt::Arguments),
+    /// Returns to PostgreSQL, from any state of the run.
+    Rollback(rollback::Arguments),
+    /// Pauses a running command, or changes its rate.
+    Control(pace::Arguments),
+    /// Shows how far a run is.
+    Status(status::Arguments),
+}
+
+/// A program with its mapping, and with what the mapping cannot say.
+#[derive(Clone, Copy)]
+pub struct Product {
+    /// The program's name.
+    pub name: &'static str,
+    /// The mapping; without it the command line names a file.
+    pub mapping: Option<&'static str>,
+    /// The conversions of the extension.
+    pub conversions: &'static [Signature],
+    /// Makes the extension.
+    pub extension: Option<MakeExtension>,
+}
+
+impl Product {
+    /// The program's mapping with its parameters, for an application that writes during a cutover.
+    /// `as_of` is `takenAt` of the run's export.
+    ///
+    /// # Errors
+    /// `mapping`; `option` if the program has no mapping of its own, or a parameter is not valid.
+    pub fn world(&self, source_zone: TimeZone, parameters: Parameters, as_of: Timestamp) -> Result<World, Failure> {
+        let text = self.mapping.ok_or_else(|| FailureKind::Options.because("the program has no mapping"))?;
+        let mapping = Mapping::read(text, self.conversions).map_err(|errors| FailureKind::Mapping.because(errors))?;
+        let extension = self.extension.map(|make| make(&parameters)).transpose();
+        let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
+        let world = World::new(Arc::new(mapping), extension, ("", as_of), source_zone, parameters);
+        world.map_err(|why| FailureKind::Options.because(why))
+    }
+}
+
+/// Makes an extension for the parameters of a run; the error is for people.
+pub type MakeExtension = fn(&Parameters) -> Result<Arc<dyn Extension>, String>;
+
+impl fmt::Debug for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The table and its address.
+#[derive(Debug, Clone, Args)]
+pub struct TargetTable {
+    /// The table in DynamoDB.
+    #[arg(long, env = "TIDEMARK_MIGRATE_TABLE", overrides_with = "table")]
+    pub table: String,
+    /// The address of a DynamoDB other than AWS, such as the local stack's. Missing credentials and
+    /// region are replaced by dummy values.
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
+    pub endpoint: Option<String>,
+}
+
+fn endpoint(url: &str) -> Result<String, String> {
+    let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+    if host.is_empty() { Err("expected a URL such as http://127.0.0.1:8000".to_owned()) } else { Ok(url.to_owned()) }
+}
+
+impl TargetTable {
+    /// The same on a command line.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let endpoint = self.endpoint.iter().flat_map(|url| ["--endpoint", url]);
+        ["--table", &self.table].into_iter().chain(endpoint).map(str::to_owned).collect()
+    }
+
+    /// Connects to the table.
+    pub async fn open(&self) -> store_base::Table {
+        let client = aws_sdk_dynamodb::Client::new(&store_base::endpoint::config(self.endpoint.as_deref()).await);
+        store_base::Table::new(client, &self.table)
+    }
+}
+
+/// How a phase ended that did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PhaseOutcome {
+    /// Nothing needs attention.
+    Done,
+    /// Done, but the report needs review.
+    NeedsReview,
+}
+
+/// The report of a phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: PhaseOutcome,
+    /// For programs; also stored in the run's folder as `report-<phase>.json`.
+    pub json: Value,
+    /// For people.
+    pub text: String,
+}
+
+/// The whole program: reads the command line, runs the phase, prints its report or its error.
+pub async fn main(product: Product) -> ExitCode {
+    let command = Command::parse();
+    let json = command.json;
+    match run(command, &product).await {
+        Ok(PhaseOutcome::Done) => ExitCode::SUCCESS,
+        Ok(PhaseOutcome::NeedsReview) => ExitCode::from(1),
+        Err(failure) => {
+            if json {
+                println!("{}", failure.json());
+            }
+            eprintln!("{}: {failure}", product.name);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs a command line, and prints its report.
+///
+/// # Errors
+/// If the phase failed. Its work so far is kept, and it can be run again.
+pub async fn run(command: Command, product: &Product) -> Result<PhaseOutcome, Failure> {
+    let json = command.json;
+    let report = run_quietly(command, product).await?;
+    let output = if json { report.json.to_string() } else { report.text };
+    writeln!(std::io::stdout(), "{}", output.trim_end()).map_err(|error| FailureKind::RunFolder.because(error))?;
+    Ok(report.outcome)
+}
+
+/// The same without output.
+///
+/// # Errors
+/// See [`run()`].
+pub async fn run_quietly(command: Command, product: &Product) -> Result<Report, Failure> {
+    let (name, file) = (command.phase.name(), command.metrics_file.clone());
+    match file {
+        Some(file) => Metrics::during(name, file, command.phase.run(product)).await?,
+        None => command.phase.run(product).await,
+    }
+}
+
+impl PhaseCommand {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Init(_) => "init",
+            Self::Preflight(_) => "preflight",
+            Self::Export(_) => "export",
+            Self::Transform(_) => "transform",
+            Self::Load(_) => "load",
+            Self::Check(_) => "check",
+            Self::Cutover(_) => "cutover",
+            Self::Rehearse(_) => "rehearse",
+            Self::Serve(_) => "serve",
+            Self::Repair(_) => "repair",
+            Self::Adopt(_) => "adopt",
+            Self::Rollback(_) => "rollback",
+            Self::Control(_) => "control",
+            Self::Status(_) => "status",
+        }
+    }
+
+    async fn run(self, product: &Product) -> Result<Report, Failure> {
+        match self {
+            Self::Init(arguments) => init::run(arguments, product).await,
+            Self::Preflight(arguments) => preflight::run(arguments, product).await,
+            Self::Export(arguments) => export::run(arguments, product).await,
+            Self::Transform(arguments) => transform::run(arguments, product),
+            Self::Load(arguments) => load::run(arguments).await,
+            Self::Check(arguments) => check::run(arguments, product).await,
+            Self::Cutover(arguments) => cutover::run(arguments, product).await,
+            Self::Rehearse(arguments) => rehearse::run(arguments, product).await,
+            Self::Serve(arguments) => serve::run(arguments, product).await,
+            Self::Repair(arguments) => repair::run(arguments, product).await,
+            Self::Adopt(arguments) => adopt::run(arguments, product).await,
+            Self::Rollback(arguments) => rollback::run(arguments, product).await,
+            Self::Control(arguments) => pace::run(arguments),
+            Self::Status(arguments) => status::run(arguments),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        Command::command().debug_assert();
+    }
+}

@@ -1,0 +1,108 @@
+//! The end of a cutover in the table: which runs are finished, and the removal of a run's own
+//! items.
+
+use futures::{Stream, StreamExt, stream};
+use store_base::{Table, n, unless_condition_failed};
+
+use super::outbox::OutboxPlace;
+use super::{Attributes, Dynamo, SHARDS, failed, query, text};
+use crate::Failure;
+use crate::cutover::ownership::{Ownership, Side};
+use crate::mapping::Target;
+
+/// The partition with one item for each finished cutover.
+const FINISHED: &str = "MIGRATION#FINISHED";
+
+/// The runs whose cutover is finished: their items belong to the application.
+pub(crate) async fn finished_runs(table: &Table, target: &Target) -> Result<Vec<String>, Failure> {
+    let Some(sort) = &target.sort else { return Ok(Vec::new()) };
+    let items = query(table, target, FINISHED).await?;
+    Ok(items.iter().map(|item| text(item, sort).to_owned()).collect())
+}
+
+impl Dynamo {
+    fn finished_key(&self) -> Attributes {
+        self.key(FINISHED.to_owned(), self.run.clone())
+    }
+
+    /// From here on no rollback removes this run's items.
+    pub(in crate::cutover) async fn record_finished(&self) -> Result<(), Failure> {
+        self.table.put_item(self.finished_key()).send().await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// Whether the table has been in this cutover since its dual writes began.
+    pub(crate) async fn has_run(&self) -> Result<bool, Failure> {
+        for shard in 0..SHARDS {
+            let request = self.table.get_item(self.replication_flag_key(shard)).consistent_read(true);
+            if request.send().await.map_err(failed)?.item.is_some() {
+                return Ok(true);
+            }
+        }
+        self.is_finished().await
+    }
+
+    /// Whether the cutover is finished.
+    pub(crate) async fn is_finished(&self) -> Result<bool, Failure> {
+        let request = self.table.get_item(self.finished_key()).consistent_read(true);
+        Ok(request.send().await.map_err(failed)?.item.is_some())
+    }
+
+    /// The partition keys of all items, in pages; the same key may come several times.
+    pub(in crate::cutover) fn partition_pages(&self) -> impl Stream<Item = Result<Vec<String>, Failure>> + Unpin {
+        let scan = self.table.scan().consistent_read(true);
+        let scan = scan.projection_expression("#partition");
+        let scan = scan.expression_attribute_names("#partition", &self.target.partition);
+        let name = self.target.partition.clone();
+        let pages =
+            stream::unfold(scan.into_paginator().send(), |mut pages| async move { Some((pages.next().await?, pages)) });
+        Box::pin(pages.map(move |page| {
+            let items = page.map_err(failed)?.items.unwrap_or_default();
+            let mut keys: Vec<_> = items.iter().map(|item| text(item, &name).to_owned()).collect();
+            keys.dedup();
+            Ok(keys)
+        }))
+    }
+
+    /// The run is not finished any more.
+    pub(crate) async fn remove_finished(&self) -> Result<(), Failure> {
+        self.table.delete_item(self.finished_key()).send().await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// From here on no first change of a user is replicated to this side.
+    pub(in crate::cutover) async fn disable_replication(&self) -> Result<(), Failure> {
+        for shard in 0..SHARDS {
+            self.table.delete_item(self.replication_flag_key(shard)).send().await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the ownership record of a user whom this side owns; false if it does not.
+    pub(in crate::cutover) async fn remove_ownership(&self, user: &str) -> Result<bool, Failure> {
+        let record = self.ownership(user).await?;
+        let request = self.table.delete_item(self.ownership_key(user));
+        let request = if record == Ownership::default() {
+            request
+                .condition_expression("attribute_not_exists(#partition)")
+                .expression_attribute_names("#partition", &self.target.partition)
+        } else if record.is_open(Side::Dynamo) {
+            // A mover may have closed the ownership since it was read.
+            request.condition_expression("Epoch = :epoch").expression_attribute_values(":epoch", n(record.epoch))
+        } else {
+            return Ok(false);
+        };
+        Ok(unless_condition_failed(request.send().await)?.is_some())
+    }
+
+    /// Removes all changes that wait for PostgreSQL.
+    pub(in crate::cutover) async fn remove_outbox(&self) -> Result<(), Failure> {
+        let mut place = OutboxPlace::default();
+        while let Some(keys) = self.next_outbox_keys(&mut place).await? {
+            for key in keys {
+                self.table.delete_item(key).send().await.map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Why a phase failed, with a stable type.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
+/// The type of a failure, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// `source-unreachable`: PostgreSQL refuses the connection or cannot be reached.
+    SourceUnreachable,
+    /// `source-gone`: the connection to PostgreSQL was lost; an export starts from the beginning
+    /// when it is run again.
+    SourceGone,
+    /// `source-unreadable`: PostgreSQL refused a query, or gave an unexpected answer.
+    SourceUnreadable,
+    /// `source-behind`: the snapshot of an export lacks the capture, so changes would be lost.
+    SourceBehind,
+    /// `capture-lost`: changes that a replication slot kept are gone, or cannot be recorded.
+    CaptureLost,
+    /// `schema-missing-table`
+    MissingTable,
+    /// `schema-missing-column`
+    MissingColumn,
+    /// `schema-extra-column`: this tool does not know a column, whose data would be lost.
+    ExtraColumn,
+    /// `schema-column-type`: a column has an unexpected type.
+    ColumnType,
+    /// `mapping`: the mapping file has errors, each with its line.
+    Mapping,
+    /// `run-folder`: a file of the run cannot be read or written.
+    RunFolder,
+    /// `run-busy`: another process works in this folder.
+    RunBusy,
+    /// `run-exists`: the phase was done already; `--again` repeats it.
+    RunExists,
+    /// `run-incomplete`: an earlier phase was not done.
+    RunIncomplete,
+    /// `run-changed`: a file differs from its manifest.
+    RunChanged,
+    /// `option`: an option contradicts the run, or is missing.
+    Options,
+    /// `table-unreachable`: DynamoDB did not answer, despite retries.
+    TableUnreachable,
+    /// `table-credentials`: this machine has no valid credentials for AWS, or no region.
+    TableCredentials,
+    /// `table-refused`: DynamoDB refused a request, for example because of a missing table or
+    /// permission.
+    TableRefused,
+    /// `table-not-empty`: the table already has items, and the options do not allow that.
+    TableNotEmpty,
+    /// `cutover`: this step of the cutover is not possible now.
+    Cutover,
+    /// `user-stuck`: one side refuses a change of a user; `repair` sets the change aside.
+    UserStuck,
+}
+
+impl FailureKind {
+    /// The stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SourceUnreachable => "source-unreachable",
+            Self::SourceGone => "source-gone",
+            Self::SourceUnreadable => "source-unreadable",
+            Self::SourceBehind => "source-behind",
+            Self::CaptureLost => "capture-lost",
+            Self::MissingTable => "schema-missing-table",
+            Self::MissingColumn => "schema-missing-column",
+            Self::ExtraColumn => "schema-extra-column",
+            Self::ColumnType => "schema-column-type",
+            Self::Mapping => "mapping",
+            Self::RunFolder => "run-folder",
+            Self::RunBusy => "run-busy",
+            Self::RunExists => "run-exists",
+            Self::RunIncomplete => "run-incomplete",
+            Self::RunChanged => "run-changed",
+            Self::Options => "option",
+            Self::TableUnreachable => "table-unreachable",
+            Self::TableCredentials => "table-credentials",
+            Self::TableRefused => "table-refused",
+            Self::TableNotEmpty => "table-not-empty",
+            Self::Cutover => "cutover",
+            Self::UserStuck => "user-stuck",
+        }
+    }
+
+    /// A failure of this kind.
+    pub fn because(self, detail: impl Display) -> Failure {
+        Failure { kind: self, detail: detail.to_string() }
+    }
+}
+
+/// Why a phase failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {detail}", kind.as_str())]
+pub struct Failure {
+    /// The type, for programs.
+    pub kind: FailureKind,
+    /// The explanation, for people.
+    pub detail: String,
+}
+
+impl Failure {
+    /// `{"error": {"type", "detail"}}`.
+    pub fn json(&self) -> Value {
+        json!({ "error": { "type": self.kind.as_str(), "detail": self.detail } })
+    }
+}
+
+impl From<store_base::StoreError> for Failure {
+    fn from(error: store_base::StoreError) -> Self {
+        let text = error.to_string();
+        // The SDK reports missing credentials as a failed connection.
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let (kind, next) = if says(&["Missing Region"]) {
+            (FailureKind::TableCredentials, "Set AWS_REGION, or give --endpoint for a DynamoDB other than AWS")
+        } else if says(&["credential", "UnrecognizedClient", "InvalidSignature", "ExpiredToken"]) {
+            let next = "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; a DynamoDB other than AWS \
+                        needs --endpoint";
+            (FailureKind::TableCredentials, next)
+        } else if says(&["ResourceNotFoundException"]) {
+            (FailureKind::TableRefused, "Check --table and the region. `load --create-table` creates a table")
+        } else if says(&["dns error", "(Connect)"]) {
+            (FailureKind::TableUnreachable, "Check the region, or --endpoint")
+        } else if error.is_transient() {
+            (FailureKind::TableUnreachable, "")
+        } else {
+            (FailureKind::TableRefused, "")
+        };
+        kind.because(if next.is_empty() { text } else { format!("{text}. {next}") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store_base::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_table_says_what_to_do_next() {
+        let unavailable = |text: &str| StoreError::Unavailable(text.to_owned());
+        let refused = |text: &str| StoreError::Refused(text.to_owned());
+        for (error, kind, next) in [
+            (unavailable("an error occurred while loading credentials"), FailureKind::TableCredentials, "AWS_PROFILE"),
+            (unavailable("Invalid Configuration: Missing Region"), FailureKind::TableCredentials, "AWS_REGION"),
+            (refused("UnrecognizedClientException: The security token"), FailureKind::TableCredentials, "AWS_PROFILE"),
+            (refused("ResourceNotFoundException: not found"), FailureKind::TableRefused, "--create-table"),
+            (unavailable("client error (Connect): dns error"), FailureKind::TableUnreachable, "region"),
+            (unavailable("timeout"), FailureKind::TableUnreachable, "timeout"),
+            (refused("AccessDeniedException"), FailureKind::TableRefused, "AccessDenied"),
+        ] {
+            let failure = Failure::from(error);
+            assert_eq!(failure.kind, kind, "{failure}");
+            assert!(failure.detail.contains(next), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Writes items: new ones in batches of 25, and existing ones individually, on the condition that
+//! they are not newer.
+
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use backon::Retryable;
+use store_base::{StoreError, Table, patient_backoff, unless_condition_failed};
+
+use crate::Failure;
+use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
+use crate::mapping::Target;
+use crate::pace::Pace;
+use crate::statements::{Executed, STATEMENTS_MAX, execute, statement};
+
+/// The most write units of a batch, far below the 16 MB of a request.
+const BATCH_UNITS_MAX: u64 = 4 * 1024;
+
+/// An item to put.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub attributes: Attributes,
+    pub units: u64,
+}
+
+/// The result of writing an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PutOutcome {
+    /// No item had the key.
+    New,
+    /// An item of a migration had the key; it was not newer, and not changed since.
+    Known,
+    /// A newer item has the key.
+    Kept,
+}
+
+/// Puts items.
+#[derive(Debug)]
+pub(super) struct Writer {
+    table: Table,
+    pub(super) target: Target,
+    /// Runs whose cutover is finished: their items belong to the application.
+    finished: Vec<String>,
+    /// Throttled answers lower it.
+    pace: Arc<Pace>,
+}
+
+impl Writer {
+    pub(super) fn new(table: Table, target: Target, finished: Vec<String>, pace: Arc<Pace>) -> Self {
+        Self { table, target, finished, pace }
+    }
+
+    /// An item's key, for people.
+    pub(super) fn name(&self, item: &Item) -> String {
+        Key::of(&item.attributes, &self.target).map(|key| key.to_string()).unwrap_or_default()
+    }
+
+    /// Writes items, and returns the result of each.
+    pub(super) async fn put(&self, items: &[Item]) -> Result<Vec<PutOutcome>, Failure> {
+        let mut puts = Vec::new();
+        let mut rest = items;
+        while !rest.is_empty() {
+            let mut units = 0;
+            let fitting = rest.iter().take(STATEMENTS_MAX).take_while(|item| {
+                units += item.units;
+                units <= BATCH_UNITS_MAX
+            });
+            let (batch, further) = rest.split_at(fitting.count().max(1));
+            let is_inserted = self.with_retries(|| self.insert(batch)).await?;
+            for (item, is_inserted) in batch.iter().zip(is_inserted) {
+                let put = if is_inserted { PutOutcome::New } else { self.with_retries(|| self.replace(item)).await? };
+                puts.push(put);
+            }
+            rest = further;
+        }
+        Ok(puts)
+    }
+
+    /// Whether each item is new. An item is not written if its key exists, or if there was no
+    /// capacity for it.
+    ///
+    /// Unlike a put of BatchWriteItem, each INSERT of the batch has the condition that its key does
+    /// not exist, at the price of a plain put. After a lost reply, [`Writer::replace`] handles the
+    /// items, and writes them over themselves.
+    async fn insert(&self, items: &[Item]) -> Result<Vec<bool>, StoreError> {
+        let statements = items.iter().map(|item| {
+            // As short as possible: each statement is parsed again.
+            let mut text = format!("INSERT INTO \"{}\" VALUE{{", self.table.name());
+            let mut values = Vec::with_capacity(item.attributes.len());
+            for (name, value) in &item.attributes {
+                text.extend([if values.is_empty() { "'" } else { ",'" }, name, "':?"]);
+                values.push(value.clone());
+            }
+            text.push('}');
+            statement(text, values)
+        });
+        let executed = execute(&self.table, statements.collect::<Result<_, _>>()?).await?;
+        if executed.contains(&Executed::Throttled) {
+            self.pace.slow_down();
+        }
+        Ok(executed.iter().map(|executed| *executed == Executed::Done).collect())
+    }
+
+    async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {
+        let finished: Vec<_> = (0..self.finished.len()).map(|n| format!(":run{n}")).collect();
+        let other_runs =
+            if finished.is_empty() { String::new() } else { format!(" AND NOT #run IN ({})", finished.join(", ")) };
+        let unchanged = match &self.target.updated_at {
+            Some(_) => " AND (attribute_not_exists(#updated) OR #updated = #asOf)",
+            None => "",
+        };
+        let mut request = self
+            .table
+            .put_item(item.attributes.clone())
+            .return_values(ReturnValue::AllOld)
+            // Stops the load from overwriting a newer item: one that the application created (it
+            // has no version), one that the application changed (its time of change differs from
+            // the migrated one), one that was migrated from a later state of its row, or one of a
+            // finished run.
+            .condition_expression(format!(
+                "attribute_not_exists(#partition) OR (#version <= :version{unchanged}{other_runs})",
+            ))
+            .expression_attribute_names("#partition", &self.target.partition)
+            .expression_attribute_names("#version", VERSION);
+        if let Some(updated_at) = &self.target.updated_at {
+            request = request.expression_attribute_names("#updated", updated_at);
+            request = request.expression_attribute_names("#asOf", AS_OF);
+        }
+        if !finished.is_empty() {
+            request = request.expression_attribute_names("#run", RUN);
+        }
+        for (name, run) in finished.into_iter().zip(&self.finished) {
+            request = request.expression_attribute_values(name, AttributeValue::S(run.clone()));
+        }
+        if let Some(version) = item.attributes.get(VERSION) {
+            request = request.expression_attribute_values(":version", version.clone());
+        }
+        Ok(match unless_condition_failed(request.send().await)? {
+            Some(answer) if answer.attributes.is_none() => PutOutcome::New,
+            Some(_) => PutOutcome::Known,
+            None => PutOutcome::Kept,
+        })
+    }
+
+    /// Retries a request while the table is throttled or unreachable.
+    async fn with_retries<T, F>(&self, request: impl FnMut() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let slow_down = |error: &StoreError, _| {
+            if matches!(error, StoreError::Busy(_)) {
+                self.pace.slow_down();
+            }
+        };
+        request.retry(patient_backoff()).when(StoreError::is_transient).notify(slow_down).await
+    }
+}

@@ -1,0 +1,299 @@
+//! Tests of mappings of a small shop: two kinds of owners, lines that are gathered into their
+//! order, and owners that only the parent knows.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::tz::TimeZone;
+
+use super::*;
+use crate::item::{Item, read_line};
+use crate::row::Row;
+
+const SHOP: &str = r##"
+[target]
+key = ["PK", "SK"]
+owner = "Owner"
+updated_at = "Changed"
+ttl = "TTL"
+
+[parameters.zone]
+kind = "zone"
+about = "The zone of the shop."
+
+[owners.customer]
+table = "customers"
+prefix = "customer/"
+partitions = ["CUSTOMER#{$owner}"]
+
+[owners.product]
+table = "products"
+prefix = "product/"
+
+[tables.customers]
+owner = { kind = "customer", column = "id" }
+secret = ["phone"]
+[tables.customers.columns]
+id = "integer"
+name = { type = "text", names = ["full_name", "name"] }
+city = "text?"
+phone = "text"
+blocked = "boolean"
+[[tables.customers.reject]]
+reason = "blocked"
+when = "blocked"
+expected = true
+[[tables.customers.items]]
+type = "customer"
+key = { PK = "CUSTOMER#{$owner}", SK = "PROFILE" }
+attributes = { Name = "{name | trim}", City = "{city}", Phone = "{phone}" }
+
+[tables.products]
+owner = { kind = "product", column = "id" }
+columns = { id = "key", price = "number" }
+[[tables.products.items]]
+type = "product"
+key = { PK = "PRODUCT#{id}", SK = "PRODUCT" }
+attributes = { Price = "{price}", Half = 0.5, IsOnSale = true }
+
+[tables.orders]
+owner = { kind = "customer", column = "customer_id" }
+version = "placed"
+[tables.orders.columns]
+id = "integer"
+customer_id = "integer"
+placed_at = "time"
+state = "text"
+note = "json"
+[tables.orders.joins.lines]
+table = "order_lines"
+on = { order_id = "id" }
+order = ["line_no"]
+[tables.orders.values]
+placed = "placed_at | required | instant"
+day = "placed | date($zone)"
+[[tables.orders.items]]
+type = "order"
+key = { PK = "CUSTOMER#{$owner}", SK = "ORDER#{day}#{id | pad(8)}" }
+when = "state not in ('draft', 'deleted')"
+[tables.orders.items.attributes]
+State = "{state | map('new', 'OPEN', 'paid', 'PAID')}"
+Changed = "{placed}"
+Customer = "{$owner.name}"
+Gift = { value = "{note | get('/gift')}", on_error = "leave-out" }
+Lines = { each = "lines", attributes = { Product = "{product_id | text}", Quantity = "{quantity}" } }
+
+[tables.order_lines]
+key = ["order_id", "line_no"]
+owner = { kind = "customer", column = "order_id", through = "orders" }
+columns = { order_id = "integer", line_no = "integer", product_id = "key", quantity = "integer" }
+
+[[markers]]
+marker = "phone"
+of = "customer"
+key = { PK = "PHONE#{Phone}", SK = "PHONE" }
+leads_to = { PK = "CUSTOMER#{Owner}", SK = "PROFILE" }
+
+[parameters.key]
+kind = "secret"
+about = "The key."
+optional = true
+"##;
+
+fn world() -> World {
+    world_of(SHOP, &[])
+}
+
+fn world_of(text: &str, secrets: &[(&str, &str)]) -> World {
+    let mapping = Arc::new(Mapping::read(text, &[]).unwrap());
+    let secrets = secrets.iter().map(|(name, secret)| ((*name).to_owned(), (*secret).into())).collect();
+    let parameters = Parameters { texts: [("zone".to_owned(), "Asia/Tokyo".to_owned())].into(), secrets };
+    let as_of = "2026-01-01T00:00:00Z".parse().unwrap();
+    World::new(mapping, None, ("run", as_of), TimeZone::UTC, parameters).unwrap()
+}
+
+fn row(world: &World, table: &str, json: &str) -> Row {
+    world.mapping.row(table, json).unwrap()
+}
+
+/// The items of a row, as lines of JSON, and what is left out.
+fn items(world: &World, row: &Row, owner: Option<&Row>) -> Result<(Vec<Item>, Vec<String>), String> {
+    let owner = owner.map(|owner| world.owner(owner));
+    let made = world.items(Candidate { row, owner: owner.as_ref() }).map_err(|reject| reject.reason.to_string())?;
+    Ok((made.items, made.left_out.into_iter().map(|reject| reject.reason.to_string()).collect()))
+}
+
+const ANN: &str = r#"{"id":7,"full_name":" Ann ","phone":"1","blocked":false}"#;
+
+#[test]
+fn an_order_and_its_lines_become_one_item_of_the_customer() {
+    let world = world();
+    let ann = row(&world, "customers", ANN);
+    let order = r#"{"id":12,"customer_id":7,"placed_at":"2025-03-01T15:00:00","state":"paid","note":{"gift":true},
+        "lines":[{"order_id":12,"line_no":1,"product_id":"p1","quantity":2},{"order_id":12,"line_no":2,"product_id":"p2","quantity":1}]}"#;
+    let order = row(&world, "orders", order);
+    let (made, left_out) = items(&world, &order, Some(&ann)).unwrap();
+    let expected = r#"{"PK":{"S":"CUSTOMER#customer/7"},"SK":{"S":"ORDER#2025-03-02#00000012"},"Type":{"S":"order"},"Owner":{"S":"customer/7"},
+        "State":{"S":"PAID"},"Changed":{"S":"2025-03-01T15:00:00Z"},"Customer":{"S":" Ann "},"Gift":{"BOOL":true},
+        "Lines":{"L":[{"M":{"Product":{"S":"p1"},"Quantity":{"N":"2"}}},{"M":{"Product":{"S":"p2"},"Quantity":{"N":"1"}}}]},
+        "MigratedUpdatedAt":{"S":"2025-03-01T15:00:00Z"},"MigratedVersion":{"N":"1740841200000000"},"MigratedBy":{"S":"run"}}"#;
+    assert_eq!(made[0].attributes, read_line(expected).unwrap());
+    assert_eq!(read_line(&made[0].line()).unwrap(), made[0].attributes);
+    assert!(made[0].is_own && left_out.is_empty());
+    assert_eq!(world.keys(&order, Some(&ann)), [(made[0].key.clone(), true)]);
+    assert_eq!(world.partitions("customer/7"), ["CUSTOMER#customer/7"]);
+}
+
+#[test]
+fn a_value_is_encrypted_for_its_owner_or_left_out_without_the_key() {
+    let text = SHOP.replace("\"{phone}\"", "\"{phone | encrypt($key, $owner)}\"");
+    let phone = |secrets: &[(&str, &str)]| {
+        let world = world_of(&text, secrets);
+        let ann = row(&world, "customers", ANN);
+        items(&world, &ann, Some(&ann)).unwrap().0.remove(0).attributes.remove("Phone")
+    };
+    let key = "a secret of thirty-two characters";
+    let seal = store_base::seal::Seal::new(&key.into(), "tidemark migrate").unwrap();
+    let sealed = phone(&[("key", key)]).unwrap();
+    assert_eq!(seal.open(&["customer/7"], sealed.as_b().unwrap().as_ref()).unwrap(), b"1");
+    assert_eq!(phone(&[]), None);
+
+    // The way back reads what the application has encrypted.
+    let world = world_of(&text, &[("key", key)]);
+    let (table, ann) = (world.mapping.table("customers").unwrap(), row(&world, "customers", ANN));
+    let types = ["id", "full_name", "phone"].map(|name| (name.to_owned(), "text".to_owned())).into();
+    let inverse = invert::Inverse { world: &world, table, types: &types, owner: "customer/7", of_owner: Some(&ann) };
+    let attribute = table.items[0].attributes.iter().find(|attribute| attribute.name == "Phone").unwrap();
+    let returned = |owner: &str| {
+        let sealed = AttributeValue::B(Blob::new(seal.seal(&[owner], b"2")));
+        let columns = inverse.with_attribute(&ann.columns, &table.items[0], attribute, Some(&sealed))?;
+        columns["phone"].text()
+    };
+    assert_eq!(returned("customer/7").as_deref(), Some("2"));
+    assert_eq!(returned("customer/8"), None);
+}
+
+#[test]
+fn a_whole_number_in_a_key_is_told_from_others_when_it_is_padded() {
+    let world = world();
+    assert!(world.mapping.table("orders").unwrap().similar().is_empty());
+}
+
+#[test]
+fn an_owners_own_row_loses_no_key_to_a_later_row_of_the_owner() {
+    let world = world();
+    let ann = row(&world, "customers", ANN);
+    let order = r#"{"id":1,"customer_id":7,"placed_at":"2030-01-01T00:00:00","state":"new"}"#;
+    let [of_ann, of_order] =
+        [&ann, &row(&world, "orders", order)].map(|row| items(&world, row, Some(&ann)).unwrap().0.remove(0));
+    assert!(of_ann.version < of_order.version && of_ann.rank > of_order.rank);
+}
+
+#[test]
+fn a_row_is_left_out_or_rejected_as_the_mapping_says() {
+    let world = world();
+    let ann = row(&world, "customers", ANN);
+    let order = |more: &str| row(&world, "orders", &format!(r#"{{"id":1,"customer_id":7,{more}}}"#));
+    let at = r#""placed_at":"2025-03-01T15:00:00""#;
+    let of = |more: &str| items(&world, &order(more), Some(&ann)).map(|(items, left_out)| (items.len(), left_out));
+    assert_eq!(of(&format!(r#"{at},"state":"draft""#)), Ok((0, vec![])));
+    assert_eq!(of(&format!(r#"{at},"state":"odd""#)), Err("unknown-value".to_owned()));
+    assert_eq!(of(r#""placed_at":null,"state":"new""#), Err("missing-value".to_owned()));
+    assert_eq!(of(&format!(r#"{at},"state":"new","note":"{{""#)), Ok((1, vec!["unreadable-json".to_owned()])));
+    let paid = order(&format!(r#"{at},"state":"paid""#));
+    assert_eq!(items(&world, &paid, None), Err("orphan".to_owned()));
+    let blocked = row(&world, "customers", &ANN.replace("false", "true"));
+    assert_eq!(items(&world, &paid, Some(&blocked)), Err("blocked".to_owned()));
+    assert!(world.is_expected("customers", "blocked") && !world.is_expected("orders", "duplicate"));
+    let facts = |row: &Row| world.owner_facts(Some(row));
+    assert_eq!(facts(&blocked), None);
+    assert_ne!(facts(&ann), facts(&row(&world, "customers", &ANN.replace(" Ann ", "Bo"))));
+    assert_eq!(facts(&ann), facts(&row(&world, "customers", &ANN.replace("\"1\"", "\"2\""))));
+}
+
+#[test]
+fn ids_of_two_kinds_of_owners_differ() {
+    let world = world();
+    let owner = |table: &str, json: &str| row(&world, table, json).owner;
+    assert_eq!(owner("customers", ANN), Some("customer/7".to_owned()));
+    assert_eq!(owner("products", r#"{"id":"7","price":1.50}"#), Some("product/7".to_owned()));
+    assert_eq!(owner("order_lines", r#"{"order_id":1,"line_no":2,"$owner":"7"}"#), Some("customer/7".to_owned()));
+    assert_eq!(row(&world, "order_lines", r#"{"order_id":1,"line_no":2}"#).id(), "1/2");
+    let product = row(&world, "products", r#"{"id":"7","price":1234567890123456789.10}"#);
+    let (made, _) = items(&world, &product, Some(&product)).unwrap();
+    let numbers: BTreeMap<_, _> = made[0]
+        .attributes
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), value.as_n().ok()?.as_str())))
+        .collect();
+    assert_eq!((numbers["Price"], numbers["Half"]), ("1234567890123456789.1", "0.5"));
+    assert_eq!(world.mapping.kind_of("product/7"), Some(1));
+}
+
+#[test]
+fn every_error_of_a_file_is_shown_with_its_place() {
+    let errors = |from: &str, to: &str| {
+        assert!(SHOP.contains(from), "{from}");
+        Mapping::read(&SHOP.replacen(from, to, 1), &[]).unwrap_err().to_string()
+    };
+    for (from, to, expected) in [
+        (
+            "{name | trim}",
+            "{nam | trim}",
+            "line 37, column 25: there is no column and no value \"nam\" before this one",
+        ),
+        ("{name | trim}", "{name | trin}", "line 37, column 32: there is no conversion \"trin\""),
+        ("name | trim", "$key", "line 37, column 25: $key is a secret, which only `encrypt($key)` takes"),
+        ("name | trim", "name | encrypt($zone)", "line 37, column 32: `encrypt` takes a parameter of the kind"),
+        ("pad(8)", "pad", "line 65, column 59: `pad` takes another number of arguments than 0"),
+        ("$zone", "$zones", "line 62, column 22: there is no parameter \"zones\""),
+        (
+            "day = \"placed | date($zone)\"",
+            "day = \"placed > placed_at\"",
+            "line 62, column 8: an instant is compared with a text; convert one of them",
+        ),
+        (
+            "kind = \"product\", column",
+            "kind = \"products\", column",
+            "line 40, column 18: there is no owner \"products\"",
+        ),
+        (
+            "PHONE#{Phone}",
+            "PHONE#{Mobile}",
+            "line 82, column 7: no item of the type \"customer\" has the attribute \"Mobile\"",
+        ),
+        ("price = \"number\"", "price = \"decimal\"", "line 41, column 33: \"decimal\" is not a type"),
+        ("SK = \"PRODUCT\"", "Sort = \"PRODUCT\"", "line 44, column 7: a key has PK and SK, like `target.key`"),
+        (
+            "prefix = \"product/\"",
+            "",
+            "line 17, column 9: with several kinds of owners, each needs a `prefix` of its own",
+        ),
+        ("each = \"lines\"", "each = \"line\"", "line 72, column 18: there is no join \"line\""),
+        (
+            "order = [\"line_no\"]",
+            "order = [\"number\"]",
+            "line 59, column 10: \"order_lines\" has no column \"number\"",
+        ),
+        ("through = \"orders\"", "through = \"order\"", "there is no table \"order\" with an owner"),
+        ("owner = \"Owner\"", "owners = \"Owner\"", "line 4, column 1: unknown field `owners`"),
+        (
+            "CUSTOMER#{$owner}\", SK = \"PROFILE",
+            "CITY#{city}\", SK = \"PROFILE\" }\non_conflict = \"reject-row\" #",
+            "line 36, column 7: other owners may want this key",
+        ),
+        ("City = \"{city}\"", "Type = \"{city}\"", "line 37, column 47: Type is made by the tool"),
+    ] {
+        let found = errors(from, to);
+        assert!(
+            found.starts_with(expected) || (expected.starts_with("there") && found.contains(expected)),
+            "{to}: {found}"
+        );
+    }
+    let several = Mapping::read(&SHOP.replace("| trim", "| trin").replace("$zone", "$zones"), &[]).unwrap_err();
+    assert_eq!(several.0.len(), 2);
+}

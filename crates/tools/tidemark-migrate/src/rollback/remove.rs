@@ -1,0 +1,199 @@
+//! Removes a run's items from the table.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementRequest};
+use backon::BackoffBuilder;
+use futures::{StreamExt, TryStreamExt, stream};
+use store_base::{StoreError, Table, patient_backoff};
+
+use crate::Failure;
+use crate::cutover::{PREFIX, prefix_of};
+use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
+use crate::mapping::Target;
+use crate::source::quoted;
+use crate::statements::{Executed, STATEMENTS_MAX, execute, statement};
+
+/// The number of batches that are removed at once in each segment of the table.
+const BATCHES_AT_ONCE: usize = 4;
+
+/// The number of kept items that the report names.
+const NAMED_MAX: usize = 100;
+
+/// The results for the table's items.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) removed: AtomicU64,
+    pub(super) changed: AtomicU64,
+    pub(super) own: AtomicU64,
+    pub(super) cutover_items: AtomicU64,
+    pub(super) named: Mutex<Vec<String>>,
+}
+
+impl Counts {
+    /// An item that stays, because it was changed since the migration.
+    fn name_changed(&self, key: &Key) {
+        count(&self.changed);
+        let mut named = self.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if named.len() < NAMED_MAX {
+            named.push(key.to_string());
+        }
+    }
+}
+
+/// An item to remove.
+#[derive(Debug, Clone)]
+struct Removed {
+    key: Key,
+    /// Whether it counts as an item of the migration.
+    is_counted: bool,
+    /// The attributes that it must still have.
+    condition: Vec<(String, AttributeValue)>,
+}
+
+impl Removed {
+    fn statement(&self, table: &Table, target: &Target) -> Result<BatchStatementRequest, StoreError> {
+        let mut attributes: Vec<_> = self.key.attributes(target).into_iter().collect();
+        attributes.extend(self.condition.iter().cloned());
+        let equal: Vec<_> = attributes.iter().map(|(name, _)| format!("{}=?", quoted(name))).collect();
+        let text = format!("DELETE FROM {} WHERE {}", quoted(table.name()), equal.join(" AND "));
+        statement(text, attributes.into_iter().map(|(_, value)| value).collect())
+    }
+}
+
+/// The items that a pass over the table removes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RemovalPass {
+    Cutover,
+    Items,
+}
+
+/// The removal of a run's items.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Removal<'r> {
+    pub(super) table: &'r Table,
+    pub(super) target: &'r Target,
+    pub(super) run: &'r str,
+    pub(super) keep_items: bool,
+    pub(super) dry_run: bool,
+    pub(super) counts: &'r Counts,
+}
+
+fn text<'i>(item: &'i Attributes, name: &str) -> &'i str {
+    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Removal<'_> {
+    /// Removes the items of one segment of the table.
+    pub(super) async fn clear(
+        self,
+        (segment, segments): (i32, i32),
+        pass: RemovalPass,
+        seen: impl Fn(u64),
+    ) -> Result<(), Failure> {
+        let scan = self.table.scan().segment(segment).total_segments(segments).consistent_read(true);
+        let mut projection = "#partition, #version, #as_of, #run".to_owned();
+        let mut scan = scan
+            .expression_attribute_names("#partition", &self.target.partition)
+            .expression_attribute_names("#version", VERSION)
+            .expression_attribute_names("#as_of", AS_OF)
+            .expression_attribute_names("#run", RUN);
+        for (name, attribute) in [("#sort", &self.target.sort), ("#updated", &self.target.updated_at)] {
+            if let Some(attribute) = attribute {
+                projection.push_str(&format!(", {name}"));
+                scan = scan.expression_attribute_names(name, attribute);
+            }
+        }
+        let mut pages = scan.projection_expression(projection).into_paginator().send();
+        while let Some(page) = pages.next().await {
+            let items = page.map_err(StoreError::from)?.items.unwrap_or_default();
+            seen(u64::try_from(items.len()).unwrap_or_default());
+            let removed = items.into_iter().filter_map(|item| match pass {
+                RemovalPass::Cutover => self.of_cutover(&item),
+                RemovalPass::Items => self.of_run(&item),
+            });
+            let removed: Vec<_> = removed.collect();
+            stream::iter(removed.chunks(STATEMENTS_MAX))
+                .map(|batch| self.remove(batch.to_vec()))
+                .buffer_unordered(BATCHES_AT_ONCE)
+                .try_for_each(|()| async { Ok(()) })
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn key(self, item: &Attributes) -> Option<Key> {
+        Key::of(item, self.target)
+    }
+
+    /// An item of the cutover itself, which goes without a condition.
+    fn of_cutover(self, item: &Attributes) -> Option<Removed> {
+        let key = self.key(item).filter(|key| key.partition.starts_with(&prefix_of(self.run)))?;
+        count(&self.counts.cutover_items);
+        (!self.dry_run).then(|| Removed { key, is_counted: false, condition: Vec::new() })
+    }
+
+    /// An item that this run has migrated, and that nobody has changed since. If another writer or
+    /// another run changes the item after it was read, it does not meet the condition.
+    fn of_run(self, item: &Attributes) -> Option<Removed> {
+        let Self { counts, target, .. } = self;
+        let key = self.key(item)?;
+        let Some(version) = item.get(VERSION).filter(|_| text(item, RUN) == self.run) else {
+            if !key.partition.starts_with(PREFIX) {
+                count(&counts.own);
+            }
+            return None;
+        };
+        let mut condition = vec![(VERSION, version.clone()), (RUN, AttributeValue::S(self.run.to_owned()))];
+        if let Some(as_of) = item.get(AS_OF) {
+            let Some(name) = target.updated_at.as_deref().filter(|name| item.get(*name) == Some(as_of)) else {
+                counts.name_changed(&key);
+                return None;
+            };
+            condition.push((name, as_of.clone()));
+        }
+        if self.keep_items || self.dry_run {
+            count(&counts.removed);
+            return None;
+        }
+        let condition = condition.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Some(Removed { key, is_counted: true, condition })
+    }
+
+    /// Removes a batch, and retries the items for which there was no capacity.
+    async fn remove(self, mut batch: Vec<Removed>) -> Result<(), Failure> {
+        let mut waits = patient_backoff().build();
+        loop {
+            let statements = batch.iter().map(|item| item.statement(self.table, self.target));
+            let failure = match execute(self.table, statements.collect::<Result<_, _>>()?).await {
+                Ok(executed) => {
+                    let mut again = Vec::new();
+                    for (item, executed) in batch.into_iter().zip(executed) {
+                        match executed {
+                            Executed::Throttled | Executed::Unknown => again.push(item),
+                            Executed::Refused(Some(_)) => self.counts.name_changed(&item.key),
+                            // Without an item, an earlier attempt has removed it.
+                            Executed::Done | Executed::Refused(None) if item.is_counted => count(&self.counts.removed),
+                            Executed::Done | Executed::Refused(None) => {}
+                        }
+                    }
+                    batch = again;
+                    StoreError::Busy("items are not removed yet".to_owned())
+                }
+                Err(failure) => failure,
+            };
+            if batch.is_empty() {
+                return Ok(());
+            }
+            match waits.next().filter(|_| failure.is_transient()) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(failure.into()),
+            }
+        }
+    }
+}
