@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use okusuri_store::rows::PushSubscription;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
-use p256::elliptic_curve::sec1::ToEncodedPoint as _;
+use web_push_native::p256::elliptic_curve::sec1::ToEncodedPoint as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use web_push_native::p256::SecretKey;
@@ -224,7 +224,7 @@ fn verify(authorization: &str, origin: &str) -> Result<()> {
     let parts = authorization.strip_prefix("vapid t=").and_then(|rest| rest.split_once(", k="));
     let (token, public) = parts.context("no VAPID")?;
     let signing = p256::ecdsa::SigningKey::from_slice(&URL_SAFE_NO_PAD.decode(VAPID_KEY)?)?;
-    let expected = signing.verifying_key().to_encoded_point(false);
+    let expected = signing.verifying_key().to_sec1_point(false);
     ensure!(URL_SAFE_NO_PAD.decode(public)? == expected.as_bytes(), "the key is another one");
     let (signed, signature) = token.rsplit_once('.').context("no token")?;
     let signature = Signature::from_slice(&URL_SAFE_NO_PAD.decode(signature)?)?;

@@ -2,9 +2,14 @@
 //! written to the log in CloudWatch's [embedded metric
 //! format](https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
 
+use std::env;
 use std::sync::OnceLock;
 
 use metrics_cloudwatch_embedded::{Builder, Collector};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
 
 /// The namespace of all metrics of the suite.
 pub const NAMESPACE: &str = "Tidemark";
@@ -13,11 +18,24 @@ static COLLECTOR: OnceLock<&'static Collector> = OnceLock::new();
 
 /// Initialises logs and metrics. Metrics carry the function's name in the dimension `FunctionName`.
 pub fn init() -> Result<(), lambda_runtime::Error> {
-    lambda_runtime::tracing::init_default_subscriber();
-    let function = std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "unknown".to_owned());
+    init_logs();
+    let function = env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "unknown".to_owned());
     let collector = Builder::new().cloudwatch_namespace(NAMESPACE).with_dimension("FunctionName", function).init()?;
     COLLECTOR.get_or_init(|| collector);
     Ok(())
+}
+
+/// `AWS_LAMBDA_LOG_FORMAT` and `AWS_LAMBDA_LOG_LEVEL` are
+/// [Lambda's](https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html).
+/// Without a level, `RUST_LOG` may name one, or several by target: `info,click_writer=debug`.
+fn init_logs() {
+    let level = env::var("AWS_LAMBDA_LOG_LEVEL").or_else(|_| env::var("RUST_LOG")).unwrap_or_default();
+    let targets = level.parse::<Targets>().ok().filter(|_| !level.is_empty());
+    let targets = targets.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+    let lines = fmt::layer().with_target(false).without_time();
+    let is_json = env::var("AWS_LAMBDA_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
+    let lines = if is_json { lines.json().boxed() } else { lines.boxed() };
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }
 
 /// Writes the metrics since the last flush.

@@ -167,7 +167,7 @@ fn a_main_wires_and_does_nothing_else() {
 }
 
 #[test]
-fn each_test_stands_where_make_test_looks_for_it() {
+fn each_test_is_in_a_target_that_runs() {
     let ours = metadata()["packages"].as_array().unwrap().clone();
     for target in ours.iter().flat_map(|package| package["targets"].as_array().unwrap()) {
         let source = PathBuf::from(target["src_path"].as_str().unwrap());
@@ -178,6 +178,17 @@ fn each_test_stands_where_make_test_looks_for_it() {
                 "{}: nothing runs it",
                 source.display()
             );
+        }
+    }
+    for package in &ours {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().join("src");
+        let lib = package["targets"].as_array().unwrap().iter().find(|target| target["kind"][0] == "lib");
+        if lib.is_some_and(|lib| lib["test"] == false) {
+            let tested = rust_files(&folder).into_iter().find(|file| {
+                let text = std::fs::read_to_string(file).unwrap();
+                text.contains("#[test]") || text.contains("#[tokio::test") || text.contains("proptest!")
+            });
+            assert_eq!(tested, None, "{}: nothing runs it, for the manifest says `test = false`", package["name"]);
         }
     }
     // `make test` runs the examples of the crate for others, and no more.

@@ -1,6 +1,7 @@
 //! Push messages to browsers: [RFC 8030](https://www.rfc-editor.org/rfc/rfc8030), encrypted for the
 //! browser ([RFC 8291](https://www.rfc-editor.org/rfc/rfc8291)) and signed by [`VapidKey`].
 
+mod encryption;
 mod vapid;
 
 use std::sync::Arc;
@@ -9,14 +10,14 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use web_push_native::p256::PublicKey;
-use web_push_native::{Auth, WebPushBuilder};
+use p256::PublicKey;
 
 use crate::outbound::{Limits, Outbound, OutboundError, Refusal};
 
+use self::encryption::{Auth, encrypt};
 pub use vapid::{VapidKey, VapidKeyError};
 
 /// The longest endpoint. Real endpoints have some hundred characters.
@@ -73,7 +74,7 @@ impl Subscriber {
         let is_short = endpoint.len() <= ENDPOINT_BYTES_MAX;
         let endpoint = Some(endpoint).filter(|_| is_short).and_then(|endpoint| endpoint.parse().ok());
         let key = bytes(p256dh).and_then(|key| PublicKey::from_sec1_bytes(&key).ok());
-        let auth = bytes(auth).and_then(Auth::from_exact_iter);
+        let auth = bytes(auth).and_then(|auth| Auth::try_from(auth).ok());
         Ok(Self {
             endpoint: endpoint.ok_or(SubscriberError::Endpoint)?,
             key: key.ok_or(SubscriberError::Key)?,
@@ -185,13 +186,18 @@ impl Push {
         if message.content.len() > MESSAGE_BYTES_MAX {
             return AttemptOutcome::Final(SendOutcome::Rejected("the message is too long".to_owned()));
         }
-        let builder = WebPushBuilder::new(to.endpoint.clone(), to.key, to.auth);
-        let built = builder.with_valid_duration(message.time_to_live).build(message.content);
-        let mut request = match built {
-            Ok(request) => request.map(Bytes::from),
-            Err(error) => return AttemptOutcome::Final(SendOutcome::Rejected(error.to_string())),
+        let sealed = match encrypt(message.content, &to.key, &to.auth) {
+            Ok(sealed) => Bytes::from(sealed),
+            Err(error) => return AttemptOutcome::Final(SendOutcome::Failed(error.to_string())),
         };
+        let mut request = Request::new(sealed);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = to.endpoint.clone();
         let headers = [
+            (header::CONTENT_ENCODING, "aes128gcm".to_owned()),
+            (header::CONTENT_LENGTH, request.body().len().to_string()),
+            (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
+            (HeaderName::from_static("ttl"), message.time_to_live.as_secs().to_string()),
             (header::AUTHORIZATION, self.key.authorization(&to.endpoint, now)),
             (HeaderName::from_static("topic"), message.topic.to_owned()),
             (HeaderName::from_static("urgency"), "normal".to_owned()),

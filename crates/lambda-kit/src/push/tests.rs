@@ -6,13 +6,15 @@ use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
 use secrecy::SecretString;
 use serde_json::Value;
-use web_push_native::p256::SecretKey;
+use p256::SecretKey;
 
 use super::*;
 
 /// The browser's keys, and a message to that browser, of RFC 8291, section 5.
 const PRIVATE: &str = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94";
 const P256DH: &str = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+/// The private key of the example's sender.
+const SENDER: &str = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw";
 const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
 const MESSAGE: &str = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN";
 
@@ -26,20 +28,17 @@ fn key(secret: &str) -> Result<VapidKey, VapidKeyError> {
     VapidKey::new(&SecretString::from(secret.to_owned()), "mailto:operator@example.com")
 }
 
+// The tests of reminders decrypt whole messages with a library of its own.
 #[test]
-fn a_message_is_decrypted_by_its_browser_only_like_the_standards_example() {
-    let private = SecretKey::from_slice(&bytes(PRIVATE)).unwrap();
-    let auth = Auth::clone_from_slice(&bytes(AUTH));
-    let example = web_push_native::decrypt(bytes(MESSAGE), &private, &auth).unwrap();
-    assert_eq!(example, b"When I grow up, I want to be a watermelon");
-
+fn a_message_is_encrypted_like_the_standards_example() {
     let subscriber = Subscriber::new("https://push.example/x", P256DH, AUTH).unwrap();
-    let seal = || web_push_native::encrypt(b"hello".to_vec(), &subscriber.key, &subscriber.auth).unwrap();
-    assert_eq!(web_push_native::decrypt(seal(), &private, &auth).unwrap(), b"hello");
-    assert_ne!(seal(), seal());
-    let mut other = bytes(PRIVATE);
-    other[0] ^= 1;
-    assert!(web_push_native::decrypt(seal(), &SecretKey::from_slice(&other).unwrap(), &auth).is_err());
+    let sender = SecretKey::from_slice(&bytes(SENDER)).unwrap();
+    let salt = bytes(MESSAGE)[..16].try_into().unwrap();
+    let content = b"When I grow up, I want to be a watermelon";
+    let sealed = encryption::encrypt_with(content, &subscriber.key, &subscriber.auth, &sender, &salt);
+    assert_eq!(URL_SAFE_NO_PAD.encode(sealed), MESSAGE);
+    let seal = || encrypt(content, &subscriber.key, &subscriber.auth).unwrap();
+    assert_ne!(seal(), seal(), "each message has a key and a salt of its own");
 }
 
 #[test]

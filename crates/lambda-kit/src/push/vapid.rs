@@ -79,7 +79,7 @@ impl VapidKey {
     /// uncompressed point.
     #[must_use]
     pub fn public(&self) -> String {
-        URL_SAFE_NO_PAD.encode(self.signing.verifying_key().to_encoded_point(false))
+        URL_SAFE_NO_PAD.encode(self.signing.verifying_key().to_sec1_point(false))
     }
 
     /// The `Authorization` header of a message to `endpoint`.

@@ -53,6 +53,12 @@ pub(crate) fn api_domain(api: &str) -> String {
     format!("{api}.execute-api.{REGION}.amazonaws.com")
 }
 
+/// The name of the Kinesis stream with this ARN, or with that of one of its consumers.
+pub(crate) fn kinesis_stream_name(arn: &str) -> &str {
+    let resource = arn.split_once(":stream/").map_or(arn, |(_, resource)| resource);
+    resource.split('/').next().unwrap_or(resource)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

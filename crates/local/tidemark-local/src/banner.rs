@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::eventbridge;
-use crate::kinesis::stream_name;
+use crate::arn::kinesis_stream_name;
 use crate::mail;
 use crate::secrets::TokenSource;
 use crate::stack::{ApiKind, Endpoint, Function, RuleTarget, Stack, StreamRef, Target};
@@ -95,7 +95,7 @@ fn functions(stack: &Stack) -> Vec<String> {
                     let table = stack.tables.iter().find(|table| table.logical_id == *id);
                     format!("stream of {}", table.map_or(id.as_str(), |table| table.name.as_str()))
                 }
-                StreamRef::Kinesis(arn) => format!("Kinesis stream {}", stream_name(arn)),
+                StreamRef::Kinesis(arn) => format!("Kinesis stream {}", kinesis_stream_name(arn)),
             };
             lines.push(format!(
                 "  {stream}, up to {} records per batch{}",

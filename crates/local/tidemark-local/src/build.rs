@@ -72,6 +72,15 @@ impl Binary {
     }
 }
 
+/// The binaries of the functions, as the start has found and built them.
+#[derive(Debug)]
+pub(crate) struct Binaries {
+    /// By the functions' logical ids.
+    pub(crate) found: BTreeMap<String, Binary>,
+    /// Where cargo put each.
+    pub(crate) built: BTreeMap<Binary, PathBuf>,
+}
+
 /// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {

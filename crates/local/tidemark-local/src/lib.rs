@@ -9,8 +9,10 @@
 mod admin_routes;
 mod api_addresses;
 mod arn;
-pub mod aws_domains;
+#[cfg(feature = "aws-domains")]
+mod aws_domains;
 pub mod banner;
+#[cfg(feature = "buckets")]
 mod buckets;
 pub mod build;
 pub mod cli;
@@ -23,7 +25,9 @@ mod guard;
 mod http_api;
 mod invoke_api;
 mod json_protocol;
+#[cfg(feature = "kinesis")]
 mod kinesis;
+pub mod left_out;
 mod listen;
 pub mod mail;
 mod messaging;
@@ -45,5 +49,15 @@ pub mod startup;
 pub mod tables;
 pub mod template;
 mod waiting_items;
+#[cfg(feature = "watch")]
 mod watch;
 mod websocket_api;
+
+#[cfg(not(feature = "aws-domains"))]
+use left_out::aws_domains;
+#[cfg(not(feature = "buckets"))]
+use left_out::buckets;
+#[cfg(not(feature = "kinesis"))]
+use left_out::kinesis;
+#[cfg(not(feature = "watch"))]
+use left_out::watch;

@@ -9,7 +9,10 @@ use tidemark_local::banner;
 use tidemark_local::cli::Options;
 use tidemark_local::startup::{RunningStack, read_template, suggested_policies};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
 
 /// The emulator warns about every error response, also about expected ones.
 const LOG: &str = "info,dynoxide=error";
@@ -28,14 +31,11 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_env("TIDEMARK_LOG").unwrap_or_else(|_| EnvFilter::new(LOG));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(false)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .compact()
-        .init();
+    let given = std::env::var("TIDEMARK_LOG").ok().and_then(|targets| targets.parse::<Targets>().ok());
+    let targets = given.map_or_else(|| LOG.parse(), Ok).context("the default of TIDEMARK_LOG")?;
+    let lines = fmt::layer().with_target(false).with_writer(std::io::stderr);
+    let lines = lines.with_ansi(std::io::stderr().is_terminal()).compact();
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
     let mut options = Options::parse();
     options.find_template();
     if options.check {

@@ -6,13 +6,17 @@ use std::path::PathBuf;
 
 use tidemark_engine::EngineError;
 
+#[cfg(feature = "aws-domains")]
 use crate::aws_domains::AwsDomainsError;
+#[cfg(feature = "buckets")]
 use crate::buckets::BucketsError;
 use crate::build::BuildError;
 use crate::event_source_mapping::MappingError;
 use crate::functions::FunctionStartError;
 use crate::http_api::RouteError;
+#[cfg(feature = "kinesis")]
 use crate::kinesis::KinesisError;
+use crate::left_out::LeftOut;
 use crate::schedules::ExpressionError;
 use crate::secrets::SecretsError;
 use crate::tables::TableError;
@@ -87,7 +91,11 @@ pub enum StartError {
     /// The functions do not build.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// This build does not have a part.
+    #[error(transparent)]
+    LeftOut(#[from] LeftOut),
     /// AWS's domain names cannot be served.
+    #[cfg(feature = "aws-domains")]
     #[error(transparent)]
     AwsDomains(#[from] AwsDomainsError),
     /// A secret cannot be stored.
@@ -114,9 +122,11 @@ pub enum StartError {
         source: MappingError,
     },
     /// The buckets cannot be served.
+    #[cfg(feature = "buckets")]
     #[error(transparent)]
     Buckets(#[from] BucketsError),
     /// A Kinesis stream cannot be created.
+    #[cfg(feature = "kinesis")]
     #[error(transparent)]
     Kinesis(#[from] KinesisError),
     /// A mapping on a queue does not start.

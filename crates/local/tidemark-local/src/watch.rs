@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::build::{self, Binary, BuildError};
+use crate::build::{self, Binaries, Binary, BuildError};
 use crate::functions::Functions;
 
 /// A build starts when no source has changed for this time: editors write a file in several steps.
@@ -36,15 +36,6 @@ pub(crate) enum WatchError {
     /// A binary cannot be copied.
     #[error("cannot copy the functions' binaries")]
     Copy(#[from] std::io::Error),
-}
-
-/// The binaries of the functions, as the start has found and built them.
-#[derive(Debug)]
-pub(crate) struct Binaries {
-    /// By the functions' logical ids.
-    pub(crate) found: BTreeMap<String, Binary>,
-    /// Where cargo put each.
-    pub(crate) built: BTreeMap<Binary, PathBuf>,
 }
 
 /// Watches the sources until it is dropped.

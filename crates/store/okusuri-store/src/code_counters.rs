@@ -3,7 +3,6 @@
 use domain::okusuri::sign_in::SignInCounters;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 
 use super::keys::{n, s};
 use super::rows::Row;
@@ -14,7 +13,6 @@ use store_base::StoreError;
 pub(super) const OPTIONAL: &[&str] = &["LockedUntil", "SentAt"];
 
 /// The counters, and when the row was made and changed.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct CodeCounters {
@@ -27,8 +25,10 @@ pub struct CodeCounters {
     /// When the window began.
     pub window_from: Timestamp,
     /// When the last code was sent, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
     /// Until when no code is sent or taken; none, or one that has passed, when it is not locked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub locked_until: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,

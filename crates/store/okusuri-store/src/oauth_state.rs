@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
-use serde_with::skip_serializing_none;
 
 use super::keys::{self, Key, sha256_hex};
 use super::rows::{Row, item, read};
@@ -17,7 +16,6 @@ use store_base::{StoreError, Table};
 pub const OAUTH_ATTEMPT_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// An attempt: `OAUTH#<hash of the state>` `STATE`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct OauthState {
@@ -30,11 +28,14 @@ pub(super) struct OauthState {
     /// The verifier of PKCE, encrypted.
     pub verifier: ByteBuf,
     /// The page to go back to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub return_to: Option<String>,
     /// The browser's time zone, for a new user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
     /// To whom the login is to be linked: a hash of state and session id, so that nothing here
     /// outlives the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub link_to: Option<String>,
     /// From then on it is refused.
     pub expires_at: Timestamp,

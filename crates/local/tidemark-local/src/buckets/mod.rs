@@ -81,8 +81,8 @@ impl Buckets {
     ///
     /// # Errors
     /// When the system does not tell the port.
-    pub(crate) fn url(&self) -> std::io::Result<String> {
-        self.listener.local_addr().map(|address: SocketAddr| format!("http://{address}"))
+    pub(crate) fn url(&self) -> Result<String, BucketsError> {
+        Ok(self.listener.local_addr().map(|address: SocketAddr| format!("http://{address}"))?)
     }
 
     /// Serves until the returned future is dropped.

@@ -53,6 +53,9 @@ const DISCOVERY_INTERVAL: Duration = Duration::from_secs(15);
 /// Pause before listing again after a failed request.
 const DISCOVERY_RETRY: Duration = Duration::from_secs(4);
 
+/// A stream, its ARN, and a signal of new records.
+pub(crate) type Stream = (Arc<dyn StreamSource>, String, Option<watch::Receiver<()>>);
+
 /// A running mapping.
 #[derive(Debug)]
 pub struct Mapping {

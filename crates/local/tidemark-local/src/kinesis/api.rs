@@ -10,8 +10,8 @@ use axum::routing::post;
 use serde_json::Value;
 use tower::ServiceExt as _;
 
-use super::{Kinesis, stream_name};
-use crate::arn;
+use super::Kinesis;
+use crate::arn::{self, kinesis_stream_name};
 use crate::json_protocol::{self, ApiError};
 use crate::policies::{self, Policies};
 
@@ -70,5 +70,5 @@ fn stream_of(request: &Value) -> Option<String> {
         let (_, stream, ..) = ferrokinesis::shard_iterator::decode_shard_iterator(text("ShardIterator")?).ok()?;
         Some(stream)
     };
-    text("StreamName").map(str::to_owned).or_else(|| arn.map(|arn| stream_name(arn).to_owned())).or_else(in_iterator)
+    text("StreamName").map(str::to_owned).or_else(|| arn.map(|arn| kinesis_stream_name(arn).to_owned())).or_else(in_iterator)
 }

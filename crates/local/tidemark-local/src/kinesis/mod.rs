@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 pub(crate) use self::api::{PATH, router};
-pub(crate) use self::source::KinesisSource;
+use self::source::KinesisSource;
 use crate::arn;
-use crate::stack::KinesisStream;
+use crate::event_source_mapping::Stream;
+use crate::stack::{Function, KinesisStream};
 
 /// The space for records of all streams.
 const RETAINED_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -83,9 +84,18 @@ impl Kinesis {
         Ok(Some(Arc::new(kinesis)))
     }
 
-    /// Changes when records are put into the stream.
-    pub(crate) fn writes(&self, name: &str) -> Option<watch::Receiver<()>> {
-        self.writes.get(name).map(watch::Sender::subscribe)
+    /// The stream with this ARN, read with the role of a function.
+    pub(crate) fn stream(
+        self: &Arc<Self>,
+        arn: &str,
+        streams: &[KinesisStream],
+        function: &Function,
+    ) -> Option<Stream> {
+        let name = arn::kinesis_stream_name(arn);
+        let stream_arn = streams.iter().find(|stream| stream.name == name)?.arn.clone();
+        let writes = self.writes.get(name).map(watch::Sender::subscribe);
+        let source = KinesisSource { kinesis: Arc::clone(self), stream_arn: stream_arn.clone(), role: function.role.clone() };
+        Some((Arc::new(source), stream_arn, writes))
     }
 
     async fn create(&self, stream: &KinesisStream) -> Result<(), String> {
@@ -117,10 +127,4 @@ impl Kinesis {
             format!("{}: {message}", error.body.error_type)
         })
     }
-}
-
-/// The name of the stream with this ARN, or with that of one of its consumers.
-pub(crate) fn stream_name(arn: &str) -> &str {
-    let resource = arn.split_once(":stream/").map_or(arn, |(_, resource)| resource);
-    resource.split('/').next().unwrap_or(resource)
 }

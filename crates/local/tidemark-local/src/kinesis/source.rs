@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use ferrokinesis::actions::Operation;
 use serde_json::{Value, json};
 
-use super::{Kinesis, stream_name};
-use crate::arn;
+use super::Kinesis;
+use crate::arn::{self, kinesis_stream_name};
 use crate::event_source_mapping::source::{Page, ReadError, Shard, SourceRecord, StreamKind, StreamSource};
 
 /// Records of one page.
@@ -35,7 +35,7 @@ impl StreamSource for KinesisSource {
         let (mut shards, mut next) = (Vec::new(), Value::Null);
         loop {
             let request = match &next {
-                Value::Null => json!({ "StreamName": stream_name(&self.stream_arn) }),
+                Value::Null => json!({ "StreamName": kinesis_stream_name(&self.stream_arn) }),
                 next => json!({ "NextToken": next }),
             };
             let mut answer = self.call(Operation::ListShards, request).await?;
@@ -50,7 +50,7 @@ impl StreamSource for KinesisSource {
     async fn iterator(&self, shard_id: &str, after: Option<&str>) -> Result<String, ReadError> {
         let kind = if after.is_some() { "AFTER_SEQUENCE_NUMBER" } else { "TRIM_HORIZON" };
         let request = json!({
-            "StreamName": stream_name(&self.stream_arn),
+            "StreamName": kinesis_stream_name(&self.stream_arn),
             "ShardId": shard_id,
             "ShardIteratorType": kind,
             "StartingSequenceNumber": after,

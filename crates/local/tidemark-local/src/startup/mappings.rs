@@ -5,13 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidemark_engine::Engine;
-use tokio::sync::watch;
 
 use crate::admin_routes::AdminState;
 use crate::dynamodb::{self, Identity};
-use crate::event_source_mapping::source::StreamSource;
-use crate::event_source_mapping::{DynamoDbSource, Mapping, MappingSource};
-use crate::kinesis::{self, Kinesis, KinesisSource};
+use crate::event_source_mapping::{DynamoDbSource, Mapping, MappingSource, Stream};
+use crate::kinesis::Kinesis;
 use crate::stack::{Function, Stack, StreamMapping, StreamRef};
 use crate::start_error::StartError;
 
@@ -23,9 +21,6 @@ pub(super) struct Streams<'a> {
     pub(super) identity: Identity,
     pub(super) engine: Option<&'a Engine>,
 }
-
-/// A stream, its ARN, and a signal of new records.
-type Stream = (Arc<dyn StreamSource>, String, Option<watch::Receiver<()>>);
 
 impl Streams<'_> {
     /// The stream of a mapping, read with the role of its function.
@@ -39,12 +34,7 @@ impl Streams<'_> {
                 Some((Arc::new(DynamoDbSource { client, stream_arn: stream_arn.clone() }), stream_arn, writes))
             }
             StreamRef::Kinesis(arn) => {
-                let kinesis = Arc::clone(self.kinesis.as_ref()?);
-                let name = kinesis::stream_name(arn);
-                let stream_arn = stack.kinesis_streams.iter().find(|stream| stream.name == name)?.arn.clone();
-                let writes = kinesis.writes(name);
-                let role = function.role.clone();
-                Some((Arc::new(KinesisSource { kinesis, stream_arn: stream_arn.clone(), role }), stream_arn, writes))
+                self.kinesis.as_ref()?.stream(arn, &stack.kinesis_streams, function)
             }
         }
     }

@@ -16,8 +16,8 @@ use tokio_util::task::TaskTracker;
 use crate::admin_routes::{Addresses, AdminState};
 use crate::api_addresses;
 use crate::aws_domains::AwsDomains;
-use crate::buckets::{Buckets, BucketsError};
-use crate::build;
+use crate::buckets::Buckets;
+use crate::build::{self, Binaries};
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
 use crate::faults::Faults;
@@ -40,7 +40,8 @@ use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
 use crate::waiting_items::WaitingItems;
-use crate::watch::{Binaries, Watch};
+use crate::left_out;
+use crate::watch::Watch;
 use crate::websocket_api::{self, WebSocketServer};
 
 /// How long to wait for running requests when the stack stops.
@@ -102,7 +103,7 @@ impl RunningStack {
         let http = format!("http://{here}");
         let mut endpoints = Endpoints::of_stack(&http, &dynamodb, identity.clone());
         let buckets = Buckets::open(&stack.buckets, data).await?;
-        endpoints.s3 = buckets.as_ref().map(Buckets::url).transpose().map_err(BucketsError::Io)?;
+        endpoints.s3 = buckets.as_ref().map(Buckets::url).transpose()?;
         let s3 = endpoints.s3.clone();
         let kinesis = Kinesis::start(&stack.kinesis_streams).await?;
         endpoints.kinesis = kinesis.as_ref().map(|_| format!("{http}{}", kinesis::PATH));
@@ -267,7 +268,9 @@ pub fn read_template(options: &Options) -> Result<Template, StartError> {
         true => template.strict().map(|stack| Template { stack, ignored: Vec::new() }),
         false => Ok(template),
     });
-    read.map_err(|source| StartError::InvalidTemplate { path, source })
+    let template = read.map_err(|source| StartError::InvalidTemplate { path, source })?;
+    left_out::check(&template.stack, options)?;
+    Ok(template)
 }
 
 /// The file in the data folder with the policies that the last run needed.

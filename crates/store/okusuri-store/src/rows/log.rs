@@ -6,13 +6,11 @@ use domain::okusuri::{Log, PastStreaks, StreakState, Summary};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
 use crate::keys::{self, Key};
 
 /// A day's log: `USER#<user id>` `MEDICATION#<date>`, so there is one for each day.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct MedicationLog {
@@ -29,6 +27,7 @@ pub struct MedicationLog {
     /// What the log was called before it went by its day.
     pub log_id: String,
     /// At most 500 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
@@ -74,7 +73,6 @@ impl Row for MedicationLog {
 /// Without `Logs` it is stale, and the next change computes it anew from the logs. Whoever writes
 /// logs in another way has it forgotten before:
 /// [`Logs::forget_summary`](crate::Logs::forget_summary).
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct LogSummary {
@@ -83,18 +81,25 @@ pub struct LogSummary {
     /// Counts every change of any log, from 1 on.
     pub version: u64,
     /// How many logs there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub logs: Option<u32>,
     /// The day of the oldest log.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_on: Option<Date>,
     /// The day of the newest log.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_on: Option<Date>,
     /// The streak at that day; none when it is a day of rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub streak: Option<u32>,
     /// The bleeding days in a row at that day.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bleeding: Option<u8>,
     /// The days of rest at that day, itself included.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rest_left: Option<u8>,
     /// How many streaks of each length, in days, have been before.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<BTreeMap<u32, u32>>,
     /// When it was made.
     pub created_at: Timestamp,

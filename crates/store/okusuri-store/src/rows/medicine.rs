@@ -3,13 +3,11 @@
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
 use crate::keys::{self, Key};
 
 /// A medicine with its times: `USER#<user id>` `MEDICINE#<id>`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Medicine {
@@ -26,6 +24,7 @@ pub struct Medicine {
     /// The first day.
     pub from: Date,
     /// The last day.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
     /// The times before each of the last changes, in their order.
     #[serde(default)]
@@ -65,7 +64,6 @@ impl Row for Medicine {
 
 /// The record of a dose: `USER#<user id>` `DOSE#<date>#<HH:MM>#<medicine id>`. A dose without a
 /// record has no item.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Dose {
@@ -82,6 +80,7 @@ pub struct Dose {
     /// When that was said.
     pub at: Timestamp,
     /// When it is to be asked for again.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub snoozed_until: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,

@@ -3,13 +3,11 @@
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
 use crate::keys::{self, Key};
 
 /// When a user is reminded: `USER#<user id>` `REMINDER`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Reminder {
@@ -22,10 +20,13 @@ pub struct Reminder {
     /// The user's, as of the last change.
     pub time_zone: String,
     /// The partition in `DueIndex`; none while the reminder is disabled, so the index is sparse.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub due_partition: Option<String>,
     /// The next time, in whole seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
     /// The user's day of the last reminder: a day has one at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_reminded_on: Option<Date>,
     /// When it was made.
     pub created_at: Timestamp,
@@ -51,7 +52,6 @@ impl Row for Reminder {
 }
 
 /// Whether a platform may notify: `USER#<user id>` `NOTIFICATION#<platform>`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct NotificationSetting {
@@ -85,7 +85,6 @@ impl Row for NotificationSetting {
 
 /// Where notifications are pushed to: `USER#<user id>` `NOTIFICATION#<platform>#<hash of the
 /// endpoint>`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct PushSubscription {
@@ -102,10 +101,12 @@ pub struct PushSubscription {
     /// Whether it is sent to.
     pub is_enabled: bool,
     /// Why not: what the push service answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled_because: Option<String>,
     /// How often in a row it could not be reached.
     pub failures: u32,
     /// When something reached it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_sent_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,

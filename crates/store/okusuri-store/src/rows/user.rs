@@ -3,34 +3,38 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
-use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
 use crate::keys::{self, Key};
 
 /// A user: `USER#<user id>` `PROFILE`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct User {
     /// The id: a UUIDv7, or what better-auth made.
     pub user_id: String,
     /// The user's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// As it was given, not normalised.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
     /// Whether a code sent to the address came back.
     pub email_verified: bool,
     /// A picture: an URL of at most 2 KB, or `self:<etag>` for one that lies in [`UserImage`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// An IANA name, which says when the user's days begin.
     pub time_zone: String,
     /// Sessions made before are refused: signing out everywhere is this one write.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions_from: Option<Timestamp>,
     /// How many logins, sessions and push subscriptions were ever added, other than with a code.
     /// One that is added beside the first right code changes this, and so is found.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sign_in_grants_added: Option<u64>,
     /// Since when everything of the user is being deleted. Nobody is signed in then.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deleting: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
@@ -56,7 +60,6 @@ impl Row for User {
 
 /// A user's picture, kept out of the profile, which is read with each request: `USER#<user id>`
 /// `IMAGE`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct UserImage {
@@ -90,7 +93,6 @@ impl Row for UserImage {
 
 /// What makes an e-mail address unique: `EMAIL#<normalised>` `EMAIL`, written in the transaction
 /// that gives it to a user.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct EmailOwner {
@@ -119,7 +121,6 @@ impl Row for EmailOwner {
 }
 
 /// A session, found by its token: `SESSION#<hash of the token>` `SESSION`. Read consistently.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Session {
@@ -132,8 +133,10 @@ pub struct Session {
     /// From then on it is refused.
     pub expires_at: Timestamp,
     /// Where it was begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_address: Option<String>,
     /// With which browser.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
@@ -188,7 +191,6 @@ impl Row for UserSession {
 }
 
 /// A login at a provider: `USER#<user id>` `ACCOUNT#<provider>#<subject>`. Tokens are encrypted.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Account {
@@ -199,16 +201,22 @@ pub struct Account {
     /// Who the user is there.
     pub subject: String,
     /// Encrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub access_token: Option<ByteBuf>,
     /// Encrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<ByteBuf>,
     /// Encrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token: Option<ByteBuf>,
     /// As the provider said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub access_token_expires_at: Option<Timestamp>,
     /// As the provider said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_token_expires_at: Option<Timestamp>,
     /// The granted scopes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
@@ -233,7 +241,6 @@ impl Row for Account {
 }
 
 /// What makes a login at a provider unique: `ACCOUNT#<provider>#<subject>` `ACCOUNT`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct AccountOwner {

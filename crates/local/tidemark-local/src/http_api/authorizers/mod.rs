@@ -4,7 +4,9 @@
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html>,
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html>.
 
+#[cfg(feature = "jwt")]
 mod jwt;
+#[cfg(feature = "jwt")]
 mod keys;
 mod lambda;
 mod policy;
@@ -16,11 +18,14 @@ use axum::http::request::Parts;
 use axum::http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "jwt")]
 use self::jwt::JwtVerifier;
 pub(crate) use self::lambda::LambdaDecider;
 use super::integration_response::message;
 use super::multi_value;
 use crate::functions::Functions;
+#[cfg(not(feature = "jwt"))]
+use crate::left_out::jwt::JwtVerifier;
 use crate::stack::{
     ApiKind, AuthorizerEvent, AuthorizerKind, HttpApi, IdentitySource, PayloadFormat, Route, RouteAuthorizer,
 };

@@ -1,0 +1,140 @@
+// Builds and runs the Rust tests of `make test` and `make verify`, and prints the seconds of each module.
+//
+//   node scripts/run-tests.mjs [--system game] [--all-features] [--package NAME]... [--filter MODULE]...
+//
+// --system      only the tests of one system. They are found by their paths: the crates whose folder
+//               names the system, and the modules of that name in `domain` and in `tests/tests`.
+// --package     only the tests of these packages (all of them that `make test` runs, without it)
+// --filter      only tests whose names contain one of these
+// --skip        no test whose name contains this
+// --all-features  with the parts that `make run` leaves out
+import { spawn, spawnSync } from "node:child_process";
+import { dirname, relative, sep } from "node:path";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+
+const { values: options } = parseArgs({
+    options: {
+        system: { type: "string" },
+        package: { type: "string", multiple: true },
+        filter: { type: "string", multiple: true, default: [] },
+        skip: { type: "string", multiple: true, default: [] },
+        "all-features": { type: "boolean", default: false },
+        threads: { type: "string", default: String(2 * cpus().length) },
+    },
+});
+
+// Only `make verify` tests these: they need a PostgreSQL, or minutes.
+const VERIFY_ONLY = ["tidemark-migrate", "okusuri-migrate", "bench", "soak"];
+// Selected in each build, so that the crates from outside have the same features in all of them.
+const BESIDE = ["tests", "bench", "soak", "fuzz"];
+
+const metadata = JSON.parse(
+    spawnSync("cargo", ["metadata", "--format-version=1", "--no-deps", "--locked"], { maxBuffer: 2 ** 28 }).stdout,
+);
+const root = metadata.workspace_root;
+const folders = new Map(metadata.packages.map((one) => [one.name, relative(root, dirname(one.manifest_path))]));
+
+/** Whether a folder is about the system: crates/store/game-store, crates/functions/game/ws-connect, crates/game-room. */
+function isOf(folder, system) {
+    return folder.split(sep).some((part) => part === system || part.startsWith(`${system}-`));
+}
+
+function chosen() {
+    if (options.package) return options.package;
+    const all = [...folders.keys()].filter((name) => !VERIFY_ONLY.includes(name));
+    if (!options.system) return all;
+    const own = all.filter((name) => !folders.get(name).startsWith("crates/tools") && isOf(folders.get(name), options.system));
+    if (own.length === 0) fail(`There is no system ${options.system}.`);
+    return [...own, "domain", "tests"];
+}
+
+/** Filters of the tests of a package: `domain` and `tests` have a module for each system. */
+function filters(name) {
+    const own = options.system && ["domain", "tests"].includes(name) ? [`${options.system}::`] : [];
+    return [...own, ...options.filter];
+}
+
+function fail(why) {
+    console.error(why);
+    process.exit(1);
+}
+
+/** Builds the tests, and returns the programs: the package, the kind, and the path of each. */
+async function build(packages) {
+    const selected = [...new Set([...packages, ...BESIDE])].flatMap((name) => ["--package", name]);
+    const features = options["all-features"] ? [] : ["--no-default-features"];
+    const args = ["test", "--locked", "--no-run", "--message-format=json-render-diagnostics", ...features, ...selected];
+    const targets = metadata.packages.filter((one) => packages.includes(one.name)).flatMap((one) => one.targets);
+    const tests = targets.filter((one) => one.kind.includes("test")).flatMap((one) => ["--test", one.name]);
+    const bench = packages.includes("bench") ? ["--bin", "bench"] : [];
+    const cargo = spawn("cargo", [...args, "--lib", ...bench, ...tests], { stdio: ["ignore", "pipe", "inherit"] });
+    let text = "";
+    cargo.stdout.setEncoding("utf8").on("data", (part) => (text += part));
+    const code = await new Promise((resolve) => cargo.on("close", resolve));
+    if (code !== 0) fail("The tests do not build.");
+    const built = text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+    const names = new Map(metadata.packages.map((one) => [one.id, one.name]));
+    return built
+        .filter((one) => one.reason === "compiler-artifact" && one.profile.test && one.executable)
+        .map((one) => ({ name: names.get(one.package_id), target: one.target.name, path: one.executable }))
+        .filter((one) => packages.includes(one.name))
+        .sort((a, b) => `${a.name} ${a.target}`.localeCompare(`${b.name} ${b.target}`));
+}
+
+const seconds = new Map();
+let [passed, failed, ignored] = [0, 0, 0];
+
+/** Runs one program, prints its lines, and adds the time of each test to its module. */
+async function run({ name, target, path }) {
+    console.log(`\n     Running ${name} ${target}`);
+    // The time of each test is an option of nightly. This variable is for the test's program only: cargo and
+    // the compiler would build other crates with it.
+    const environment = { ...process.env, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: options.threads };
+    const skip = options.skip.flatMap((one) => ["--skip", one]);
+    const args = [...filters(name), ...skip, "-Zunstable-options", "--report-time"];
+    const program = spawn(path, args, { cwd: `${root}/${folders.get(name)}`, env: environment, stdio: ["ignore", "pipe", "inherit"] });
+    let rest = "";
+    program.stdout.setEncoding("utf8").on("data", (part) => {
+        const lines = (rest + part).split("\n");
+        rest = lines.pop();
+        for (const line of lines) read(name, target, line);
+    });
+    const code = await new Promise((resolve) => program.on("close", (code, signal) => resolve(code ?? signal)));
+    if (rest) read(name, target, rest);
+    if (code !== 0) failures.push(`${name} ${target}: ended with ${code}`);
+}
+
+const failures = [];
+
+function read(name, target, line) {
+    const test = /^test (?<path>\S+)(?: - should panic)? \.\.\. (?<outcome>ok|FAILED|ignored).*?(?:<(?<time>[\d.]+)s>)?$/.exec(line);
+    if (test) {
+        const { path, outcome, time } = test.groups;
+        if (outcome === "ok") passed += 1;
+        else if (outcome === "ignored") ignored += 1;
+        else {
+            failed += 1;
+            failures.push(`${name} ${path}`);
+        }
+        const parts = path.split("::");
+        // The suite's modules are systems with parts; of any other program, the program is the module.
+        const module = target === "suite" ? parts.slice(0, 2).join("::") : `${name} ${target === name.replaceAll("-", "_") ? "" : target}`.trim();
+        seconds.set(module, (seconds.get(module) ?? 0) + Number(time ?? 0));
+        if (outcome === "ok" && Number(time) < 1) return;
+    }
+    if (/^(running \d+ tests?|)$/.test(line)) return;
+    console.log(line);
+}
+
+const packages = chosen();
+const began = Date.now();
+const programs = await build(packages);
+const ready = Date.now();
+for (const program of programs) await run(program);
+console.log("\nSeconds of the tests by module, added up; several run at a time:");
+for (const [module, time] of [...seconds].sort((a, b) => b[1] - a[1])) if (time >= 1) console.log(`${time.toFixed(0).padStart(6)}  ${module}`);
+console.log(`\nBuilt in ${Math.round((ready - began) / 1000)} s, run in ${Math.round((Date.now() - ready) / 1000)} s.`);
+for (const failure of failures) console.log(`FAILED: ${failure}`);
+console.log(`${passed} passed, ${failed} failed, ${ignored} skipped`);
+process.exit(failures.length === 0 ? 0 : 1);
