@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-quick test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
+.PHONY: help run test verify test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
 
 # The port of `make run`. `make invoke` and `make watch` connect to it.
 TIDEMARK_PORT ?= 3000
@@ -28,8 +28,12 @@ SEED ?=
 IMPLEMENTATION ?= tidemark
 # How many minutes `make soak` injects faults.
 MINUTES ?= 10
+# One system of `make test`: clicks, game, shop, journal or okusuri. Empty: all.
+SYSTEM ?=
+# The parts of `make verify`. Empty: all.
+PART ?=
 # What `make sim-rollups` plays.
-SYSTEM ?= rollups activities feedback
+PLAY ?= rollups activities feedback
 # A rule of the shop that `make sim-shop` weakens: lock-on-value, no-idempotency-markers, ... Empty: none.
 WEAKNESS ?=
 # The number of random requests of `make attack` for each operation and attacker, and the seconds
@@ -42,6 +46,8 @@ TARGETS ?=
 TIDEMARK_PROFILE ?= dev
 # More binaries that `make binaries` builds, besides the stack and the functions.
 MORE ?=
+# Set: the parts of the local stack that the template does not need are built too.
+ALL_FEATURES ?=
 export STAGE STACK ARCHITECTURE PARAMETERS BINARIES DATA
 
 help: ## List the commands
@@ -55,13 +61,13 @@ run: requires ## Build and start everything on this machine: the page, the API a
 binaries:
 	@# cargo uses all processors itself, so it gets no job server from make. --workspace gives the
 	@# dependencies the same features as in the tests; otherwise both would compile them.
-	MAKEFLAGS= cargo build --locked --workspace --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local $(notdir $(wildcard crates/functions/*/*)) $(MORE))
+	MAKEFLAGS= cargo build --locked --workspace $(if $(ALL_FEATURES),,--no-default-features) --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local $(notdir $(wildcard crates/functions/*/*)) $(MORE))
 
-test: page ## Run every test, and set up what it needs
-	scripts/test
+test: page ## Test each behaviour once, or one system: SYSTEM=game
+	scripts/test $(SYSTEM)
 
-test-quick: ## Run only the tests that are nearest to the uncommitted changes
-	scripts/test-quick
+verify: ## Run everything else that proves the suite: PART="migration deploy", SEEDS=new
+	$(if $(filter new,$(SEEDS)),SEEDS=new) scripts/verify $(PART)
 
 test-engine: ## Run store tests and journeys on DynamoDB Local or at TIDEMARK_DYNAMODB_URL
 	scripts/test-engine
@@ -73,8 +79,8 @@ sim: ## Simulate click counting and other rollups with faults: SEEDS=10000, or S
 	cargo run --locked --quiet --profile sim --package sim -- --implementation $(IMPLEMENTATION) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 	$(if $(SEED)$(filter-out tidemark,$(IMPLEMENTATION)),,$(MAKE) --no-print-directory sim-rollups)
 
-sim-rollups: ## Simulate random declarations, activities and the example: SEEDS=10000, SYSTEM=feedback SEED=17
-	for system in $(SYSTEM); do cargo run --locked --quiet --profile sim --package sim -- --system $$system $(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) || exit 1; done
+sim-rollups: ## Simulate random declarations, activities and the example: SEEDS=10000, PLAY=feedback SEED=17
+	for system in $(PLAY); do cargo run --locked --quiet --profile sim --package sim -- --system $$system $(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) || exit 1; done
 
 sim-games: ## Simulate drawing games with faults: SEEDS=1000, or SEED=17 repeats one
 	cargo run --locked --quiet --profile sim --package sim -- --system games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
@@ -111,7 +117,8 @@ invoke: ## Send an event to a function of the running stack: FUNCTION=click-writ
 	@FUNCTION="$(FUNCTION)" EVENT="$(EVENT)" TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/invoke
 
 watch: requires page ## Like run, and rebuild the functions on each change
-	MAKEFLAGS= cargo run --locked --quiet --package tidemark-local -- --watch
+	@# With the features of `make run`, so that only the stack itself is compiled again.
+	MAKEFLAGS= cargo run --locked --quiet --workspace --no-default-features --features tidemark-local/watch --bin tidemark-local -- --watch
 
 screenshots: page ## Take a picture of every page in every theme and size
 	chromium=$$(scripts/chromium) && CHROMIUM_PATH=$$chromium scripts/with-stack npm --prefix web run screenshots -- "$(abspath $(SCREENSHOTS))"

@@ -4,7 +4,7 @@
 //
 // --system      only the tests of one system. They are found by their paths: the crates whose folder
 //               names the system, and the modules of that name in `domain` and in `tests/tests`.
-// --package     only the tests of these packages (all of them that `make test` runs, without it)
+// --package     only the tests of these packages; without it, of all that `make test` runs
 // --filter      only tests whose names contain one of these
 // --skip        no test whose name contains this
 // --all-features  with the parts that `make run` leaves out
@@ -25,7 +25,9 @@ const { values: options } = parseArgs({
 });
 
 // Only `make verify` tests these: they need a PostgreSQL, or minutes.
-const VERIFY_ONLY = ["tidemark-migrate", "okusuri-migrate", "bench", "soak"];
+const VERIFY_ONLY = ["tidemark-migrate", "okusuri-migrate", "migration-tests", "bench", "soak"];
+// Only `make verify` runs these modules: they need the AWS tools.
+const VERIFY_MODULES = ["all_systems::aws_tools::", "all_systems::deploy::"];
 // Selected in each build, so that the crates from outside have the same features in all of them.
 const BESIDE = ["tests", "bench", "soak", "fuzz"];
 
@@ -91,7 +93,8 @@ async function run({ name, target, path }) {
     // The time of each test is an option of nightly. This variable is for the test's program only: cargo and
     // the compiler would build other crates with it.
     const environment = { ...process.env, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: options.threads };
-    const skip = options.skip.flatMap((one) => ["--skip", one]);
+    const skipped = options.package ? options.skip : [...VERIFY_MODULES, ...options.skip];
+    const skip = skipped.flatMap((one) => ["--skip", one]);
     const args = [...filters(name), ...skip, "-Zunstable-options", "--report-time"];
     const program = spawn(path, args, { cwd: `${root}/${folders.get(name)}`, env: environment, stdio: ["ignore", "pipe", "inherit"] });
     let rest = "";

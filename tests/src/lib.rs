@@ -4,32 +4,24 @@
 pub mod browser;
 pub mod cases;
 mod database;
-pub mod foreign;
 pub mod foreign_client;
-pub mod foreign_traffic;
 pub mod game_table;
 pub mod games;
 pub mod journal;
-pub mod migration;
 pub mod oidc;
 pub mod okusuri;
-pub mod okusuri_source;
-pub mod okusuri_traffic;
 pub mod push;
 pub mod samples;
 pub mod shop;
 pub mod shop_records;
 mod sockets;
 mod stack;
-mod traffic;
 
 use std::path::{Path, PathBuf};
 
 pub use cases::sample_event;
 pub use database::Database;
 pub use game_table::GameTable;
-pub use migration::{Migration, okusuri_logs, okusuri_row};
-pub use postgres_server::Postgres;
 pub use sockets::FakeSockets;
 pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, binary};
 

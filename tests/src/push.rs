@@ -18,10 +18,10 @@ use jiff::Timestamp;
 use okusuri_store::rows::PushSubscription;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
-use web_push_native::p256::elliptic_curve::sec1::ToEncodedPoint as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use web_push_native::p256::SecretKey;
+use web_push_native::p256::elliptic_curve::sec1::ToEncodedPoint as _;
 use web_push_native::{Auth, decrypt};
 
 /// A private VAPID key, of RFC 8291's example.

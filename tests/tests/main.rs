@@ -8,7 +8,5 @@ mod all_systems;
 mod clicks;
 mod game;
 mod journal;
-#[cfg(feature = "postgres")]
-mod migration;
 mod okusuri;
 mod shop;

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use p256::SecretKey;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
 use secrecy::SecretString;
 use serde_json::Value;
-use p256::SecretKey;
 
 use super::*;
 

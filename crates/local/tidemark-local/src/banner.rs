@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::eventbridge;
 use crate::arn::kinesis_stream_name;
+use crate::eventbridge;
 use crate::mail;
 use crate::secrets::TokenSource;
 use crate::stack::{ApiKind, Endpoint, Function, RuleTarget, Stack, StreamRef, Target};

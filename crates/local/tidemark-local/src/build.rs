@@ -67,6 +67,7 @@ pub struct Binary {
 
 impl Binary {
     /// The root of its workspace.
+    #[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "only the feature `watch` uses it"))]
     pub(crate) fn workspace(&self) -> &Path {
         &self.workspace
     }
@@ -92,6 +93,7 @@ struct Metadata {
 struct Package {
     name: String,
     /// The registry; `None` for a package on this machine.
+    #[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "only the feature `watch` uses it"))]
     source: Option<String>,
     manifest_path: PathBuf,
     default_run: Option<String>,
@@ -148,6 +150,7 @@ async fn metadata(folder: &Path, function: &Function) -> Result<Metadata, BuildE
 }
 
 /// The folders of a workspace's packages, and of their dependencies on this machine.
+#[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "only the feature `watch` uses it"))]
 pub(crate) async fn package_folders(workspace: &Path) -> Result<BTreeSet<PathBuf>, BuildError> {
     let output = cargo(workspace).args(["metadata", "--format-version=1"]).output().await.map_err(BuildError::Cargo)?;
     let metadata: Metadata = serde_json::from_slice(&output.stdout).map_err(|_| BuildError::Failed)?;

@@ -148,7 +148,7 @@ const QUICK: Effort = Effort {
     draws: 5,
     games_max: 2,
     crowd_draws: 4,
-    game_rounds: 1,
+    game_rounds: 10,
     migrated_users: 2,
     replicated_changes: 300,
     memory_rows: 1_000,

@@ -134,6 +134,7 @@ impl Pool {
     }
 
     /// Uses another binary for new invocations. Running invocations finish in their instances.
+    #[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "only the feature `watch` uses it"))]
     pub(crate) fn replace_binary(self: &Arc<Self>, binary: PathBuf) {
         {
             let mut current = self.binary.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,7 @@
 //! The first API of a template is on the stack's own port, each other one on a port of its own.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 
-pub(crate) pub(crate) mod authorizers;
+pub(crate) mod authorizers;
 mod cors;
 mod errors;
 pub(crate) mod event;

@@ -70,5 +70,8 @@ fn stream_of(request: &Value) -> Option<String> {
         let (_, stream, ..) = ferrokinesis::shard_iterator::decode_shard_iterator(text("ShardIterator")?).ok()?;
         Some(stream)
     };
-    text("StreamName").map(str::to_owned).or_else(|| arn.map(|arn| kinesis_stream_name(arn).to_owned())).or_else(in_iterator)
+    text("StreamName")
+        .map(str::to_owned)
+        .or_else(|| arn.map(|arn| kinesis_stream_name(arn).to_owned()))
+        .or_else(in_iterator)
 }

@@ -94,7 +94,8 @@ impl Kinesis {
         let name = arn::kinesis_stream_name(arn);
         let stream_arn = streams.iter().find(|stream| stream.name == name)?.arn.clone();
         let writes = self.writes.get(name).map(watch::Sender::subscribe);
-        let source = KinesisSource { kinesis: Arc::clone(self), stream_arn: stream_arn.clone(), role: function.role.clone() };
+        let source =
+            KinesisSource { kinesis: Arc::clone(self), stream_arn: stream_arn.clone(), role: function.role.clone() };
         Some((Arc::new(source), stream_arn, writes))
     }
 

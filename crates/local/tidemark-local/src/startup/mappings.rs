@@ -33,9 +33,7 @@ impl Streams<'_> {
                 let writes = self.engine.zip(table).map(|(engine, table)| engine.subscribe_to_writes(&table.name));
                 Some((Arc::new(DynamoDbSource { client, stream_arn: stream_arn.clone() }), stream_arn, writes))
             }
-            StreamRef::Kinesis(arn) => {
-                self.kinesis.as_ref()?.stream(arn, &stack.kinesis_streams, function)
-            }
+            StreamRef::Kinesis(arn) => self.kinesis.as_ref()?.stream(arn, &stack.kinesis_streams, function),
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::faults::Faults;
 use crate::functions::{Endpoints, Functions, binary_in};
 use crate::http_api::HttpApis;
 use crate::kinesis::{self, Kinesis};
+use crate::left_out;
 use crate::listen;
 use crate::messaging;
 use crate::metrics::Metrics;
@@ -40,7 +41,6 @@ use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
 use crate::waiting_items::WaitingItems;
-use crate::left_out;
 use crate::watch::Watch;
 use crate::websocket_api::{self, WebSocketServer};
 

@@ -5,7 +5,7 @@ use super::properties::Properties;
 use super::resources;
 use super::yaml::Node;
 use crate::arn;
-use crate::kinesis::stream_name;
+use crate::arn::kinesis_stream_name;
 use crate::stack::{KinesisStream, Stack, StreamRef};
 
 /// Most shards of a stream on this machine; on AWS an account's quota is 500 or more.
@@ -36,7 +36,7 @@ pub(super) fn add_foreign(stack: &mut Stack, resolver: &Resolver<'_>) {
     for function in &stack.functions {
         for mapping in &function.stream_mappings {
             let StreamRef::Kinesis(stream) = &mapping.stream else { continue };
-            let name = stream_name(stream).to_owned();
+            let name = kinesis_stream_name(stream).to_owned();
             if stack.kinesis_streams.iter().any(|known| known.name == name) {
                 continue;
             }

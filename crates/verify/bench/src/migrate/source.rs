@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 use crate::stack;
 
 /// The tables.
-const SCHEMA: &str = include_str!("../../../../../tests/src/okusuri_source.sql");
+const SCHEMA: &str = include_str!("../../../migration-tests/src/okusuri_source.sql");
 
 /// Both databases of a migration, and its folder.
 #[derive(Debug)]

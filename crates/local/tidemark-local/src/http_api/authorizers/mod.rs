@@ -51,6 +51,7 @@ pub(crate) struct AuthorizerRequest<'a> {
     /// `arn:aws:execute-api:<region>:<account>:<api>/<stage>/<method>/<path>`.
     pub(crate) arn: &'a str,
     /// The scopes of the route.
+    #[cfg_attr(not(feature = "jwt"), expect(dead_code, reason = "only the feature `jwt` uses it"))]
     pub(crate) scopes: &'a [String],
     /// Builds the function's event in a format, without a body.
     pub(crate) event: &'a (dyn Fn(PayloadFormat) -> Value + Sync),
@@ -62,6 +63,7 @@ pub(crate) enum Grant {
     /// By a function.
     Lambda { principal: Option<String>, context: Map<String, Value> },
     /// By a token.
+    #[cfg_attr(not(feature = "jwt"), expect(dead_code, reason = "only the feature `jwt` uses it"))]
     Jwt { claims: Map<String, Value>, scopes: Option<Vec<String>> },
 }
 

@@ -1,0 +1,229 @@
+//! A run of `okusuri-migrate`: a source with awkward rows, a folder, an engine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+
+use anyhow::{Context, Result};
+use aws_sdk_dynamodb::types::AttributeValue;
+use clap::Parser;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use okusuri_migrate::PRODUCT;
+use serde_json::Value;
+use tempfile::TempDir;
+use tidemark_migrate::cutover::{Dynamo, Postgres as PostgresSide, Reader, Sides};
+use tidemark_migrate::export::Manifest;
+use tidemark_migrate::item::Attributes;
+use tidemark_migrate::mapping::{Mapping, Parameters, World};
+use tidemark_migrate::row::Row;
+use tidemark_migrate::source::{Server, connect};
+use tidemark_migrate::{Command, Failure, PhaseOutcome, Product, run_quietly};
+
+use crate::okusuri_source::fill;
+use tests::Database;
+
+use crate::Postgres;
+
+/// What the tokens of logins elsewhere are sealed with.
+pub const KEY: &str = "a secret of thirty-two characters";
+
+/// Okusuri's mapping.
+///
+/// # Panics
+/// When it has an error.
+pub fn okusuri_mapping() -> Arc<Mapping> {
+    static MAPPING: LazyLock<Arc<Mapping>> = LazyLock::new(|| {
+        let mapping = Mapping::read(PRODUCT.mapping.unwrap_or_default(), PRODUCT.conversions);
+        Arc::new(mapping.unwrap_or_else(|errors| panic!("{errors}")))
+    });
+    Arc::clone(&MAPPING)
+}
+
+/// A row of Okusuri's tables.
+///
+/// # Panics
+/// When there is no such table.
+pub fn okusuri_row(table: &str, columns: &Value) -> Row {
+    okusuri_mapping().row(table, &columns.to_string()).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Okusuri's mapping with the parameters of the tests, for an export of this time.
+///
+/// # Errors
+/// When a parameter is not valid.
+pub fn okusuri_world(as_of: Timestamp) -> Result<World, Failure> {
+    let parameters = Parameters {
+        texts: [("log_zone".to_owned(), "Asia/Tokyo".to_owned())].into(),
+        secrets: [("key".to_owned(), KEY.into())].into(),
+    };
+    PRODUCT.world(TimeZone::UTC, parameters, as_of)
+}
+
+/// A user's logs during a cutover: the flag for bleeding by date.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn okusuri_logs(reader: &Reader, user: &str) -> Result<BTreeMap<String, bool>, Failure> {
+    let items = reader.items(user, "medication_log").await?;
+    let log =
+        |item: &Attributes| Some((item.get("Date")?.as_s().ok()?.clone(), *item.get("HasBleeding")?.as_bool().ok()?));
+    Ok(items.values().filter_map(log).collect())
+}
+
+/// Everything that a run needs.
+#[derive(Debug)]
+pub struct Migration {
+    /// The source.
+    pub postgres: Postgres,
+    /// The target.
+    pub database: Database,
+    /// Of the test's own.
+    pub folder: TempDir,
+    /// The program; Okusuri's, or one with another mapping.
+    pub product: Product,
+}
+
+impl Migration {
+    /// A source with so many users, and an empty table.
+    ///
+    /// # Errors
+    /// When either does not start.
+    pub async fn new(seed: u64, users: usize) -> Result<Self> {
+        let mut postgres = Postgres::start().await?;
+        fill(&postgres.client().await?, seed, users).await?;
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("key"), KEY)?;
+        Ok(Self { postgres, database: Database::start().await?, folder, product: PRODUCT })
+    }
+
+    /// A source with this schema and these rows, for a mapping with the parameter `zone`.
+    ///
+    /// # Errors
+    /// When either database does not start, or PostgreSQL refuses the SQL.
+    pub async fn of_schema(sql: &str, mapping: &'static str) -> Result<Self> {
+        let mut postgres = Postgres::start().await?;
+        postgres.client().await?.batch_execute(sql).await?;
+        Self::of_postgres(postgres, mapping).await
+    }
+
+    /// A source for a mapping.
+    ///
+    /// # Errors
+    /// When the target does not start.
+    pub async fn of_postgres(postgres: Postgres, mapping: &'static str) -> Result<Self> {
+        let product = Product { name: "tidemark-migrate", mapping: Some(mapping), conversions: &[], extension: None };
+        Ok(Self { postgres, database: Database::start().await?, folder: tempfile::tempdir()?, product })
+    }
+
+    /// Both sides of the cutover, as an application with Okusuri's or the test's own mapping sees
+    /// them.
+    ///
+    /// # Errors
+    /// When there is no cutover.
+    pub async fn sides(&mut self) -> Result<Sides> {
+        let client = self.postgres.client().await?;
+        let run: String = client.query_one("SELECT run FROM tidemark_migration.plan", &[]).await?.get(0);
+        let manifest: Manifest = serde_json::from_value(self.json("manifest.json")?)?;
+        let parameters =
+            Parameters { texts: [("zone".to_owned(), "Asia/Tokyo".to_owned())].into(), ..Parameters::default() };
+        let world = self.product.world(TimeZone::UTC, parameters, manifest.taken_at)?;
+        let dynamo = Dynamo::new(self.database.table(Database::OKUSURI), &world, &run);
+        let client = connect(&Server { source: self.postgres.url(), schema: "public".to_owned() }).await?;
+        Ok(Sides::new(PostgresSide::open(client, "public", &world.mapping).await?, dynamo, world))
+    }
+
+    /// The arguments of a phase, with those that every run needs.
+    pub fn arguments(&self, phase: &str, flags: &[&str]) -> Vec<String> {
+        let folder = |name: &str| self.folder.path().join(name).display().to_string();
+        let mut all = vec![phase.to_owned(), "--json".to_owned(), "--run".to_owned(), folder("run")];
+        let source = ["--source".to_owned(), self.postgres.url()];
+        let secret = format!("key={}", folder("key"));
+        let how: &[&str] = match self.product.extension {
+            Some(_) => &["--set", "log_zone=Asia/Tokyo", "--secret", &secret],
+            None if self.product.mapping.unwrap_or_default().contains("[parameters.zone]") => {
+                &["--set", "zone=Asia/Tokyo"]
+            }
+            None => &[],
+        };
+        let how = ["--source-zone", "UTC"].iter().chain(how).map(|flag| (*flag).to_owned());
+        let table = ["--table".to_owned(), Database::OKUSURI.to_owned(), "--endpoint".to_owned(), self.database.url()];
+        match phase {
+            "preflight" => {
+                all.drain(2..);
+                all.extend(source.into_iter().chain(how));
+            }
+            "export" => all.extend(source),
+            "transform" => all.extend(how),
+            "load" => all.extend(table.into_iter().chain(["--rate", "1000000"].map(str::to_owned))),
+            "check" => all.extend(table),
+            "adopt" => all.extend(source.into_iter().chain(table)),
+            "rollback" => {
+                all.extend(source.into_iter().chain(how).chain(table));
+                all.extend(self.run_id().into_iter().flat_map(|id| ["--confirm".to_owned(), id]));
+            }
+            "cutover" | "repair" | "rehearse" | "serve" => all.extend(source.into_iter().chain(how).chain(table)),
+            _ => {}
+        }
+        all.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        all
+    }
+
+    /// Does a phase.
+    ///
+    /// # Errors
+    /// When it could not be done.
+    pub async fn phase(&self, phase: &str, flags: &[&str]) -> Result<PhaseOutcome, Failure> {
+        self.run_arguments(self.arguments(phase, flags)).await
+    }
+
+    /// Gives the tool these arguments.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn run_arguments(&self, arguments: Vec<String>) -> Result<PhaseOutcome, Failure> {
+        let command = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
+        run_quietly(command, &self.product).await.map(|report| report.outcome)
+    }
+
+    /// A file of the run.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("run").join(name)
+    }
+
+    /// The run's id, once it has begun.
+    pub fn run_id(&self) -> Option<String> {
+        self.json("run.json").ok()?["run"].as_str().map(str::to_owned)
+    }
+
+    /// A file of JSON of the run.
+    ///
+    /// # Errors
+    /// When it is not there, or not JSON.
+    pub fn json(&self, name: &str) -> Result<Value> {
+        let path = self.path(name);
+        let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
+        Ok(serde_json::from_slice(&text)?)
+    }
+
+    /// A file of JSON lines of the run.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn lines(&self, name: &str) -> Result<Vec<Value>> {
+        let path = self.path(name);
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    }
+
+    /// All items of the table, by their key.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn items(&self) -> Result<BTreeMap<(String, String), BTreeMap<String, AttributeValue>>> {
+        let scan = self.database.client.scan().table_name(Database::OKUSURI).into_paginator().items().send();
+        let items: Vec<_> = scan.collect::<Result<_, _>>().await?;
+        let text = |value: &AttributeValue| value.as_s().cloned().unwrap_or_default();
+        Ok(items.into_iter().map(|item| ((text(&item["PK"]), text(&item["SK"])), item.into_iter().collect())).collect())
+    }
+}

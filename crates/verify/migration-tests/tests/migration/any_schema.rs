@@ -1,0 +1,260 @@
+//! A shop by its mapping alone: composite keys, lines that only their order knows the customer of,
+//! an order and its lines in one item and each line in another, and two kinds of owners.
+
+use std::collections::BTreeMap;
+
+use migration_tests::Migration;
+use serde_json::json;
+use tidemark_migrate::PhaseOutcome;
+use tidemark_migrate::cutover::{Reader, Side, Writer};
+use tidemark_migrate::mapping::Mapping;
+use tidemark_migrate::row::Row;
+use tokio_postgres::Client;
+
+use super::cutover::compared;
+
+const SCHEMA: &str = "
+    CREATE TABLE customers (id int PRIMARY KEY, name text, phone text UNIQUE, blocked boolean NOT NULL DEFAULT false);
+    CREATE TABLE products (id text PRIMARY KEY, price numeric(20, 4));
+    CREATE TABLE orders (
+        id bigserial PRIMARY KEY, customer_id int NOT NULL REFERENCES customers ON DELETE CASCADE ON UPDATE CASCADE,
+        placed_at timestamp, state text NOT NULL DEFAULT 'new', note jsonb
+    );
+    CREATE TABLE order_lines (
+        order_id bigint REFERENCES orders ON DELETE CASCADE, line_no smallint, product_id text, quantity int NOT NULL,
+        PRIMARY KEY (order_id, line_no)
+    );
+    INSERT INTO customers (id, name, phone, blocked)
+        SELECT n, 'Customer ' || n, '+' || n, n % 10 = 0 FROM generate_series(1, 40) AS n;
+    INSERT INTO products SELECT 'p' || n, n * 1.25 FROM generate_series(1, 20) AS n;
+    INSERT INTO orders (customer_id, placed_at, state, note)
+        SELECT 1 + n % 40, timestamp '2025-01-01 14:30' + n * interval '7 hours', (ARRAY['new', 'paid', 'draft'])[1 + n % 3],
+            jsonb_build_object('gift', n % 2 = 0, 'weight', n * 1.10)
+        FROM generate_series(1, 200) AS n;
+    INSERT INTO order_lines SELECT 1 + n % 200, n / 200, 'p' || (1 + n % 20), 1 + n % 3 FROM generate_series(0, 499) AS n;";
+
+const MAPPING: &str = r##"
+[target]
+key = ["PK", "SK"]
+
+[parameters.zone]
+kind = "zone"
+about = "The zone of the shop."
+
+[owners.customer]
+table = "customers"
+prefix = "customer/"
+partitions = ["{$owner}"]
+
+[owners.product]
+table = "products"
+prefix = "product/"
+partitions = ["{$owner}"]
+
+[tables.customers]
+owner = { kind = "customer", column = "id" }
+columns = { id = "integer", name = "text", phone = "text", blocked = "boolean" }
+[[tables.customers.reject]]
+reason = "blocked"
+when = "blocked"
+expected = true
+[[tables.customers.items]]
+type = "customer"
+key = { PK = "{$owner}", SK = "PROFILE" }
+attributes = { Name = "{name}", Phone = "{phone}" }
+[[tables.customers.items]]
+type = "phone"
+key = { PK = "PHONE#{phone}", SK = "PHONE" }
+when = "phone is not null"
+
+[tables.products]
+owner = { kind = "product", column = "id" }
+columns = { id = "key", price = "number" }
+[[tables.products.items]]
+type = "product"
+key = { PK = "{$owner}", SK = "PRODUCT" }
+attributes = { Price = "{price}" }
+
+[tables.orders]
+owner = { kind = "customer", column = "customer_id" }
+columns = { id = "integer", customer_id = "integer", placed_at = "time", state = "text", note = "json" }
+[tables.orders.joins.lines]
+table = "order_lines"
+on = { order_id = "id" }
+order = ["line_no"]
+[[tables.orders.items]]
+type = "order"
+key = { PK = "{$owner}", SK = "ORDER#{placed_at | instant | date($zone)}#{id | pad(8)}" }
+when = "state <> 'draft'"
+[tables.orders.items.attributes]
+State = "{state | upper}"
+Customer = "{$owner.name}"
+Note = "{note | json}"
+Lines = { each = "lines", attributes = { Product = "{product_id}", Quantity = "{quantity}" } }
+
+[tables.order_lines]
+key = ["order_id", "line_no"]
+owner = { kind = "customer", column = "order_id", through = "orders" }
+columns = { order_id = "integer", line_no = "integer", product_id = "text", quantity = "integer" }
+[[tables.order_lines.items]]
+type = "purchase"
+key = { PK = "{$owner}", SK = "PRODUCT#{product_id}#{order_id | pad(8)}#{line_no | pad(4)}" }
+
+[[markers]]
+marker = "phone"
+of = "customer"
+key = { PK = "PHONE#{Phone}", SK = "PHONE" }
+leads_to = { PK = "{MigratedOwner}", SK = "PROFILE" }
+"##;
+
+/// Changes by programs that know nothing of the migration.
+const CHANGES: [&str; 8] = [
+    "UPDATE orders SET customer_id = 1 + customer_id % 7, state = 'paid' WHERE id % 11 = 0",
+    "DELETE FROM orders WHERE id % 13 = 0",
+    "DELETE FROM customers WHERE id % 17 = 0",
+    "INSERT INTO order_lines SELECT id, 9, 'p1', 9 FROM orders WHERE id % 3 = 0 AND NOT EXISTS (SELECT FROM order_lines WHERE order_id = id AND line_no = 9)",
+    "UPDATE order_lines SET quantity = quantity + 1, line_no = line_no + 20 WHERE line_no = 0 AND order_id % 5 = 1",
+    "UPDATE customers SET blocked = NOT blocked WHERE id % 6 = 0",
+    "UPDATE products SET price = price + 0.0001",
+    "UPDATE customers SET name = name || '!' WHERE id > 30",
+];
+
+async fn change(client: &Client) {
+    for sql in CHANGES {
+        client.batch_execute(sql).await.unwrap();
+    }
+}
+
+/// The orders of a customer with their lines, as PostgreSQL has them.
+async fn orders(client: &Client, customer: i32) -> BTreeMap<String, (String, i64)> {
+    let sql = "SELECT id, upper(state), (SELECT count(*) FROM order_lines WHERE order_id = id),
+                      to_char(placed_at AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Tokyo', 'YYYY-MM-DD')
+               FROM orders WHERE customer_id = $1 AND state <> 'draft'";
+    let rows = client.query(sql, &[&customer]).await.unwrap();
+    let order = |row: &tokio_postgres::Row| {
+        let (id, day): (i64, String) = (row.get(0), row.get(3));
+        (format!("ORDER#{day}#{id:08}"), (row.get(1), row.get(2)))
+    };
+    rows.iter().map(order).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_shop_moves_by_its_mapping_while_it_changes_and_comes_back() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    change(&client).await;
+    migration.phase("export", &[]).await.unwrap();
+    assert_eq!(migration.phase("transform", &[]).await.unwrap(), PhaseOutcome::Done);
+    change(&client).await;
+    migration.phase("load", &[]).await.unwrap();
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
+    compared(&migration, "dual").await;
+    change(&client).await;
+    compared(&migration, "dual").await;
+
+    let mapping = Mapping::read(MAPPING, &[]).unwrap();
+    let row = |table: &str, json: serde_json::Value| -> Row { mapping.row(table, &json.to_string()).unwrap() };
+    let sides = migration.sides().await.unwrap();
+    let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
+    for (to, side) in [("100%", Side::Dynamo), ("0%", Side::Postgres), ("100%", Side::Dynamo)] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+        let order = json!({ "id": 5_000, "customer_id": 3, "placed_at": "2025-06-01T20:00:00", "state": "new" });
+        assert_eq!(writer.put(&row("orders", order)).await.unwrap(), side);
+        for line in [10, 2, 1] {
+            let line = json!({ "order_id": 5_000, "line_no": line, "product_id": "p3", "quantity": line, "$owner": 3 });
+            assert_eq!(writer.put(&row("order_lines", line)).await.unwrap(), side);
+        }
+        // Only the given columns change.
+        let paid = json!({ "id": 5_000, "customer_id": 3, "state": "paid" });
+        assert_eq!(writer.put(&row("orders", paid)).await.unwrap(), side);
+        let line = json!({ "order_id": 5_000, "line_no": 2, "$owner": 3 });
+        assert_eq!(writer.delete(&row("order_lines", line)).await.unwrap(), side);
+        compared(&migration, to).await;
+        let items = reader.items("customer/3", "order").await.unwrap();
+        let found = items.iter().map(|(key, item)| {
+            let lines = item["Lines"].as_l().unwrap().len();
+            (key.sort.clone(), (item["State"].as_s().unwrap().clone(), i64::try_from(lines).unwrap()))
+        });
+        let found: BTreeMap<_, _> = found.collect();
+        assert_eq!(found, orders(&client, 3).await);
+        assert_eq!(found["ORDER#2025-06-02#00005000"], ("PAID".to_owned(), 2));
+        // The sequence does not give an id again that the application has chosen.
+        client.batch_execute("INSERT INTO orders (customer_id, state) VALUES (2, 'draft')").await.unwrap_or_else(
+            |error| {
+                assert!(side == Side::Dynamo && error.code().is_some_and(|code| code.code() == "TM001"), "{error}");
+            },
+        );
+        let last = client.query_one("SELECT last_value FROM orders_id_seq", &[]).await.unwrap();
+        assert!(last.get::<_, i64>(0) > 5_000, "{last:?}");
+        assert_eq!(writer.delete(&row("orders", json!({ "id": 5_000, "customer_id": 3 }))).await.unwrap(), side);
+        compared(&migration, to).await;
+    }
+    // An order that changes its customer takes its lines along, and leaves nothing behind.
+    let moved = json!({ "id": 36, "customer_id": 5 });
+    let before = orders(&client, 5).await.len();
+    writer.put(&row("orders", moved)).await.unwrap();
+    assert_eq!(orders(&client, 5).await.len(), before + 1);
+    compared(&migration, "100%").await;
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(migration.items().await.unwrap().len(), 0);
+    let left = "SELECT count(*) FROM information_schema.triggers WHERE trigger_name LIKE 'tidemark%'";
+    assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn postgresql_deletes_a_row_with_more_than_a_thousand_rows_below_it() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let lines = "INSERT INTO order_lines SELECT 1, 100 + n, 'p1', 1 FROM generate_series(1, 1001) AS n";
+    client.batch_execute(lines).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for phase in ["export", "transform", "load"] {
+        migration.phase(phase, &[]).await.unwrap();
+    }
+    for to in ["dual", "100%"] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+    }
+    let writer = Writer::new(migration.sides().await.unwrap());
+    let mapping = Mapping::read(MAPPING, &[]).unwrap();
+    let order = |id: i64| mapping.row("orders", &json!({ "id": id, "customer_id": 2 }).to_string()).unwrap();
+    assert_eq!(writer.delete(&order(41)).await.unwrap(), Side::Dynamo);
+    assert_eq!(writer.delete(&order(1)).await.unwrap(), Side::Postgres);
+    compared(&migration, "100%").await;
+    let left = "SELECT count(*) FROM order_lines WHERE order_id IN (1, 41)";
+    assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+/// Lines know their customer by their order alone, so no index of theirs has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rows_below_those_of_an_owner_are_read_by_their_indexes() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let many = "
+        CREATE INDEX ON orders (customer_id);
+        INSERT INTO customers (id) SELECT n FROM generate_series(1001, 5000) AS n;
+        INSERT INTO orders (customer_id) SELECT 1001 + n % 4000 FROM generate_series(0, 19999) AS n;
+        INSERT INTO order_lines SELECT id, 99, 'p1', 1 FROM orders WHERE customer_id > 1000;
+        ANALYZE";
+    client.batch_execute(many).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    migration.phase("export", &[]).await.unwrap();
+    client.batch_execute("SELECT pg_stat_reset()").await.unwrap();
+    let reader = Reader::new(migration.sides().await.unwrap());
+    assert_eq!(reader.items("customer/1001", "purchase").await.unwrap().len(), 5);
+    // A session's statistics are complete when it has ended.
+    drop(reader);
+    let scans = "SELECT idx_scan, seq_tup_read FROM pg_stat_user_tables
+                 WHERE relname = 'order_lines' AND (idx_scan > 0 OR seq_tup_read > 0)";
+    let mut found = None;
+    for _ in 0..200 {
+        found = client.query_opt(scans, &[]).await.unwrap();
+        if found.is_some() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let found = found.expect("no statistics");
+    let (by_index, in_sequence): (i64, i64) = (found.get(0), found.get(1));
+    assert!(by_index < 20 && in_sequence == 0, "{by_index} reads of an index, and {in_sequence} rows in sequence");
+}

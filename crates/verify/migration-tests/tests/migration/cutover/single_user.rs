@@ -1,0 +1,327 @@
+//! One user and one write at a time, for cases that random concurrent writes rarely reach.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use migration_tests::{okusuri_logs, okusuri_row};
+use serde_json::json;
+use tidemark_migrate::cutover::ownership::bucket;
+use tidemark_migrate::cutover::{Reader, Shadow, Side, Writer};
+use tidemark_migrate::row::{Cell, Row};
+
+use super::*;
+
+const USER: &str = "hand";
+
+fn profile(name: &str, image: Option<String>) -> Row {
+    okusuri_row(
+        "user",
+        &json!({ "id": USER, "name": name, "email": "hand@example.com", "emailVerified": true, "image": image, "createdAt": "2030-01-01T00:00:00", "updatedAt": "2030-01-01T00:00:00", "deletedAt": null }),
+    )
+}
+
+fn session(id: &str) -> Row {
+    okusuri_row(
+        "session",
+        &json!({ "id": id, "expiresAt": "2099-01-01T00:00:00", "token": format!("token of {id}"), "createdAt": "2030-01-01T00:00:00", "updatedAt": "2030-01-01T00:00:00", "ipAddress": null, "userAgent": null, "userId": USER }),
+    )
+}
+
+fn account(user: &str) -> Row {
+    okusuri_row(
+        "account",
+        &json!({ "id": format!("account of {user}"), "accountId": "subject", "providerId": "google", "userId": user, "accessToken": null, "refreshToken": null, "idToken": null, "accessTokenExpiresAt": null, "refreshTokenExpiresAt": null, "scope": null, "password": null, "createdAt": "2025-01-01T00:00:00", "updatedAt": "2025-01-01T00:00:00" }),
+    )
+}
+
+/// A cutover of a source with a few users, up to dual writes. Also returns its id.
+async fn dual(migration: &mut Migration) -> String {
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    run_of(migration).await
+}
+
+/// The same, with a user who has been moved to DynamoDB.
+async fn moved(seed: u64) -> (Migration, Writer) {
+    let mut migration = Migration::new(seed, 4).await.unwrap();
+    let run = dual(&mut migration).await;
+    let writer = Writer::new(sides(&migration, &run).await);
+    assert_eq!(writer.put(&profile("by hand", None)).await.unwrap(), Side::Postgres);
+    migration.phase("cutover", &["--to", "100%"]).await.unwrap();
+    (migration, writer)
+}
+
+/// Switches replication by writers on or off. In capture, no writer replicates, as if each were
+/// killed right after its write.
+async fn set_replication(migration: &mut Migration, is_on: bool) {
+    let phase = if is_on { "percent" } else { "capture" };
+    let client = migration.postgres.client().await.unwrap();
+    client.execute("UPDATE tidemark_migration.plan SET phase = $1", &[&phase]).await.unwrap();
+}
+
+/// The ids of the user's sessions in PostgreSQL, and the number of their items in DynamoDB.
+async fn sessions(migration: &mut Migration) -> (Vec<String>, usize) {
+    let client = migration.postgres.client().await.unwrap();
+    let rows = client.query(r#"SELECT id FROM session WHERE "userId" = $1 ORDER BY id"#, &[&USER]).await.unwrap();
+    let of_user = AttributeValue::S(USER.to_owned());
+    let items = migration.items().await.unwrap();
+    let is_session =
+        |(partition, sort): &(String, String)| partition.starts_with("SESSION#") || sort.starts_with("SESSION#");
+    let items = items.iter().filter(|(key, item)| is_session(key) && item.get("UserId") == Some(&of_user));
+    (rows.iter().map(|row| row.get(0)).collect(), items.count())
+}
+
+/// The key of the user's ownership record in DynamoDB, and its version.
+async fn ownership(migration: &mut Migration) -> (String, u64) {
+    let run = run_of(migration).await;
+    let ownership = format!("MIGRATION#{run}#OWNERSHIP#{USER}");
+    let items = migration.items().await.unwrap();
+    let version = items[&(ownership.clone(), "OWNERSHIP".to_owned())]["Version"].as_n().unwrap().parse().unwrap();
+    (ownership, version)
+}
+
+/// Checks that no change is pending, and that both sides are equal.
+async fn assert_level(migration: &Migration) {
+    assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::Done);
+    let report = migration.json("report-cutover.json").unwrap();
+    assert_eq!((&report["state"]["pending"], &report["compared"]["late"]), (&0.into(), &0.into()), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_delete_that_is_repeated_before_it_is_replicated_counts_once() {
+    let (mut migration, writer) = moved(31).await;
+    writer.put(&session("one")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 2));
+    set_replication(&mut migration, false).await;
+    assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
+    assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 0));
+    let changes = ownership(&mut migration).await;
+    assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
+    assert_eq!(ownership(&mut migration).await, changes);
+    set_replication(&mut migration, true).await;
+    assert_eq!(sessions(&mut migration).await, (vec![], 0));
+    writer.put(&session("two")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
+    assert_level(&migration).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_change_without_any_row_is_replicated_like_any_other() {
+    let (mut migration, writer) = moved(32).await;
+    // A state that a repeated delete caused in an earlier version.
+    let run = run_of(&mut migration).await;
+    let (ownership, version) = ownership(&mut migration).await;
+    let (shard, next) = (bucket(USER) % 16, version + 1);
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    let table = &migration.database.client;
+    let update = table.update_item().table_name(Database::OKUSURI).key("PK", s(&ownership)).key("SK", s("OWNERSHIP"));
+    let update = update.update_expression("SET Version = :next");
+    update.expression_attribute_values(":next", AttributeValue::N(next.to_string())).send().await.unwrap();
+    let put = table.put_item().table_name(Database::OKUSURI).item("Source", s("session"));
+    let put = put.item("PK", s(&format!("MIGRATION#{run}#OUTBOX#{shard}")));
+    put.item("SK", s(&format!("{USER}#{next:016}"))).send().await.unwrap();
+
+    writer.put(&session("one")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_row_that_is_not_replicated_yet_can_be_deleted() {
+    let (mut migration, writer) = moved(33).await;
+    set_replication(&mut migration, false).await;
+    assert_eq!(writer.put(&session("one")).await.unwrap(), Side::Dynamo);
+    assert_eq!(sessions(&mut migration).await, (vec![], 2));
+    assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
+    set_replication(&mut migration, true).await;
+    writer.put(&session("two")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
+    assert_level(&migration).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_unique_value_of_a_deleted_row_is_free_before_the_delete_is_replicated() {
+    let (mut migration, writer) = moved(39).await;
+    let with_token = |id: &str| {
+        let token = okusuri_row("session", &json!({ "id": id, "userId": USER, "token": "the token" }));
+        let mut row = session(id);
+        row.columns.extend(token.columns);
+        row
+    };
+    writer.put(&with_token("one")).await.unwrap();
+    set_replication(&mut migration, false).await;
+    writer.delete(&with_token("one")).await.unwrap();
+    assert_eq!(writer.put(&with_token("two")).await.unwrap(), Side::Dynamo);
+    set_replication(&mut migration, true).await;
+    assert_level(&migration).await;
+    assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_moved_user_with_a_large_picture_can_change_their_name() {
+    let (mut migration, writer) = moved(34).await;
+    let picture = |times: usize| Some("data:image/png;base64,".to_owned() + &"QUJD".repeat(times));
+    let of_user = r#"SELECT name, length(image) FROM "user" WHERE id = $1"#;
+    // 255 KB each, and one picture that is too large for an item.
+    for (name, times, side) in
+        [("one", 87_000, Side::Dynamo), ("two", 87_000, Side::Dynamo), ("three", 120_000, Side::Postgres)]
+    {
+        assert_eq!(writer.put(&profile(name, picture(times))).await.unwrap(), side, "{name}");
+        let client = migration.postgres.client().await.unwrap();
+        let row = client.query_one(of_user, &[&USER]).await.unwrap();
+        assert_eq!((row.get(0), row.get::<_, i32>(1)), (name, 22 + 4 * i32::try_from(times).unwrap()));
+    }
+    assert_level(&migration).await;
+    assert_eq!(writer.put(&profile("four", picture(99_000))).await.unwrap(), Side::Dynamo);
+    assert_level(&migration).await;
+}
+
+fn log() -> Row {
+    okusuri_row(
+        "medication_logs",
+        &json!({
+            "id": 2_000_000, "user_id": USER, "has_bleeding": true, "created_at": "2029-05-10T03:00:00+00:00",
+            "updated_at": "2029-05-10T03:00:00+00:00", "deleted_at": null,
+        }),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_failing_shadow_read_does_not_affect_the_read() {
+    let mut migration = Migration::new(35, 4).await.unwrap();
+    let run = dual(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
+    writer.put(&profile("by hand", None)).await.unwrap();
+    writer.put(&log()).await.unwrap();
+    migration.phase("cutover", &["--to", "shadow"]).await.unwrap();
+    let logs = BTreeMap::from([("2029-05-10".to_owned(), true)]);
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
+    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 0 });
+    let always = Chance { probability: 1.0, ..Chance::default() };
+    let faults = EngineFaults { fail_before: BTreeMap::from([("*".to_owned(), always)]), ..EngineFaults::default() };
+    migration.database.engine().faults().set(faults);
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
+    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 1 });
+    migration.database.engine().faults().set(EngineFaults { delay_ms: 60_000, ..EngineFaults::default() });
+    let read = tokio::time::timeout(Duration::from_secs(30), okusuri_logs(&reader, USER)).await;
+    assert_eq!(read.unwrap().unwrap(), logs);
+    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 2 });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_moved_user_is_read_without_postgresql() {
+    let (mut migration, writer) = moved(36).await;
+    writer.put(&log()).await.unwrap();
+    let run = run_of(&mut migration).await;
+    let reader = Reader::new(sides(&migration, &run).await);
+    let logs = okusuri_logs(&reader, USER).await.unwrap();
+    assert_eq!(logs.len(), 1);
+    let client = migration.postgres.client().await.unwrap();
+    let end =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'okusuri' AND pid <> pg_backend_pid()";
+    client.execute(end, &[]).await.unwrap();
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
+    // A user who has not moved must not seem to have no logs.
+    assert_eq!(okusuri_logs(&reader, "newcomer").await.unwrap_err().kind, tidemark_migrate::FailureKind::SourceGone);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn expired_items_and_a_login_of_two_users_are_no_differences() {
+    let mut migration = Migration::new(37, 4).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let rows = r#"INSERT INTO "user" (id, "emailVerified") VALUES ('ann', true), ('ben', true), ('cem', true);
+        INSERT INTO account (id, "accountId", "providerId", "userId")
+            VALUES ('account of ann', 'subject', 'google', 'ann'), ('account of ben', 'subject', 'google', 'ben');
+        INSERT INTO session (id, token, "userId", "expiresAt")
+            VALUES ('over', 'over', 'ann', '2025-06-01'), ('valid', 'valid', 'ann', '2099-01-01')"#;
+    client.batch_execute(rows).await.unwrap();
+    let run = dual(&mut migration).await;
+    // The export is from a time when one session was still valid; TTL has removed it since.
+    let as_of = "2025-01-01T00:00:00Z".parse().unwrap();
+    let sides = sides_as_of(&migration, migration.postgres.url(), &run, as_of).await;
+    // Another login, written during dual writes.
+    Writer::new(sides.clone()).put(&account("cem")).await.unwrap();
+    for user in ["ann", "ben", "cem"] {
+        assert_eq!(sides.compare(user).await.unwrap(), Some(vec![]), "{user}");
+    }
+    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    delete.key("PK", s("USER#ann")).key("SK", s("SESSION#valid")).send().await.unwrap();
+    let differences = sides.compare("ann").await.unwrap().unwrap();
+    let differences: Vec<_> = differences.iter().map(|found| (found.what, &*found.sort)).collect();
+    assert_eq!(differences, [("missing", "SESSION#valid")]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_login_exists_only_while_the_address_of_its_user_is_verified() {
+    let (mut migration, writer) = moved(39).await;
+    let run = run_of(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let with = |is_verified: bool| {
+        let mut row = profile("by hand", None);
+        row.columns.insert("emailVerified".to_owned(), Cell::Bool(is_verified));
+        row
+    };
+    for share in ["100%", "0%"] {
+        migration.phase("cutover", &["--to", share]).await.unwrap();
+        writer.put(&account(USER)).await.unwrap();
+        for (row, logins) in [(with(true), 1), (with(false), 0), (with(true), 1)] {
+            writer.put(&row).await.unwrap();
+            let items = migration.items().await.unwrap();
+            let of_login = |(partition, sort): &&(String, String)| {
+                (partition == &format!("USER#{USER}") && sort.starts_with("ACCOUNT#"))
+                    || partition == "ACCOUNT#google#subject"
+            };
+            assert_eq!(items.keys().filter(of_login).count(), 2 * logins, "{share} {row:?}");
+            assert_eq!(sides.compare(USER).await.unwrap(), Some(vec![]), "{share} {row:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_application_may_have_its_own_role() {
+    let (mut migration, _) = moved(38).await;
+    let run = run_of(&mut migration).await;
+    let client = migration.postgres.client().await.unwrap();
+    let role = r#"CREATE ROLE "the application" LOGIN;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "the application""#;
+    client.batch_execute(role).await.unwrap();
+    let source = migration.postgres.url().replace("user=okusuri", "user='the application'");
+    let sides = sides_as_of(&migration, source, &run, "2025-01-01T00:00:00Z".parse().unwrap()).await;
+    let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
+    okusuri_logs(&reader, "newcomer").await.unwrap_err();
+    let postgres =
+        Postgres::open(migration.postgres.client().await.unwrap(), "public", &okusuri_mapping()).await.unwrap();
+    // Granting twice is no error.
+    for _ in 0..2 {
+        postgres.grant("the application").await.unwrap();
+    }
+    for (to, side) in [("100%", Side::Dynamo), ("0%", Side::Postgres), ("100%", Side::Dynamo)] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+        for row in [profile(to, None), log(), session(to)] {
+            assert_eq!(writer.put(&row).await.unwrap(), side);
+        }
+        assert_eq!(okusuri_logs(&reader, USER).await.unwrap().len(), 1);
+        assert_eq!(writer.delete(&session(to)).await.unwrap(), side);
+        // The writer itself replicated all changes.
+        assert_eq!(sessions(&mut migration).await, (vec![], 0));
+    }
+    // A deletion of a whole user is done in PostgreSQL, so the writer moves the user back.
+    let gone = profile("gone", None);
+    assert_eq!(writer.delete(&gone).await.unwrap(), Side::Postgres);
+    assert_level(&migration).await;
+    // No other role may call the cutover's functions.
+    client
+        .batch_execute("CREATE ROLE stranger; GRANT USAGE ON SCHEMA tidemark_migration TO stranger; SET ROLE stranger")
+        .await
+        .unwrap();
+    for call in [
+        "advance_epoch('hand', 0, NULL)",
+        "apply_change('hand', 1, 'user', '{}', NULL)",
+        "record_change('hand', 'user', NULL, NULL)",
+    ] {
+        let refused = client.batch_execute(&format!("SELECT tidemark_migration.{call}")).await.unwrap_err();
+        assert_eq!(refused.code().map(|code| code.code()), Some("42501"), "{call}");
+    }
+}

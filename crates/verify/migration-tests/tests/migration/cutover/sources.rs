@@ -1,0 +1,276 @@
+//! Sources that differ from the tables that better-auth's generator creates.
+
+use migration_tests::migration::KEY;
+use migration_tests::okusuri_source::SCHEMA;
+use migration_tests::{okusuri_logs, okusuri_row};
+use serde_json::{Value, json};
+use tidemark_migrate::cutover::{Reader, Side, Writer};
+use tidemark_migrate::row::Row;
+
+use super::*;
+
+const USER: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
+const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+
+/// A source with these tables, and an empty target table.
+async fn source(schema: &str) -> Migration {
+    let mut postgres = migration_tests::Postgres::start().await.unwrap();
+    postgres.client().await.unwrap().batch_execute(schema).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("key"), KEY).unwrap();
+    Migration { postgres, database: Database::start().await.unwrap(), folder, product: okusuri_migrate::PRODUCT }
+}
+
+fn time() -> &'static str {
+    "2030-01-01T00:00:00"
+}
+
+fn profile(name: &str) -> Row {
+    okusuri_row(
+        "user",
+        &json!({ "id": USER, "name": name, "email": "uuid@example.com", "emailVerified": true, "image": null, "createdAt": time(), "updatedAt": time(), "deletedAt": null }),
+    )
+}
+
+fn session() -> Row {
+    okusuri_row(
+        "session",
+        &json!({ "id": SESSION, "expiresAt": "2099-01-01T00:00:00", "token": "token", "createdAt": time(), "updatedAt": time(), "ipAddress": null, "userAgent": null, "userId": USER }),
+    )
+}
+
+fn log(has_bleeding: bool) -> Row {
+    okusuri_row(
+        "medication_logs",
+        &json!({ "id": 1_000, "user_id": USER, "has_bleeding": has_bleeding, "created_at": "2029-05-10T03:00:00+00:00", "updated_at": "2029-05-10T03:00:00+00:00", "deleted_at": null }),
+    )
+}
+
+fn setting(subscription: &Value, is_enabled: bool) -> Row {
+    okusuri_row(
+        "notification_settings",
+        &json!({ "id": 1_000, "user_id": USER, "platform": "web", "is_enabled": is_enabled, "subscription": subscription, "created_at": "2029-05-10T03:00:00+00:00", "updated_at": "2029-05-10T03:00:00+00:00", "deleted_at": null }),
+    )
+}
+
+/// A user moves to DynamoDB and back, and is changed at each step on the side that owns the user.
+async fn there_and_back(mut migration: Migration, subscription: &Value) {
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let run = run_of(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
+    for (to, side) in [("dual", Side::Postgres), ("100%", Side::Dynamo), ("0%", Side::Postgres)] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+        for (n, row) in [profile(to), session(), log(true), setting(subscription, true)].iter().enumerate() {
+            assert_eq!(writer.put(row).await.unwrap(), side, "{to}: {n}");
+        }
+        // Each row exists already.
+        for row in [profile("again"), log(false), setting(subscription, false)] {
+            assert_eq!(writer.put(&row).await.unwrap(), side);
+        }
+        assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), false)]));
+        assert_eq!(writer.delete(&session()).await.unwrap(), side);
+        assert_eq!(migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap(), PhaseOutcome::Done);
+        let client = migration.postgres.client().await.unwrap();
+        let found = "SELECT (SELECT name FROM \"user\"), (SELECT count(*) FROM session), (SELECT has_bleeding FROM medication_logs),
+                            (SELECT to_json(subscription)::text FROM notification_settings)";
+        let found = client.query_one(found, &[]).await.unwrap();
+        let json: Value = serde_json::from_str(found.get(3)).unwrap();
+        let found: (&str, i64, bool) = (found.get(0), found.get(1), found.get(2));
+        assert_eq!((found, &json), (("again", 0, false), subscription), "{to}");
+    }
+    // Another process writes directly to PostgreSQL.
+    let client = migration.postgres.client().await.unwrap();
+    client
+        .batch_execute("UPDATE medication_logs SET has_bleeding = true; DELETE FROM notification_settings")
+        .await
+        .unwrap();
+    assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::Done);
+    migration.phase("rollback", &[]).await.unwrap();
+    assert_untouched(&client).await;
+    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), true)]));
+    writer.put(&session()).await.unwrap();
+    assert_eq!(writer.delete(&session()).await.unwrap(), Side::Postgres);
+}
+
+fn push() -> Value {
+    json!({ "endpoint": "https://push.example.com/1", "keys": { "p256dh": "B", "auth": "t" } })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_users_own_zone_decides_the_day_of_the_users_logs() {
+    let rows = "
+        ALTER TABLE \"user\" ADD COLUMN time_zone text;
+        INSERT INTO \"user\" (id, name, email, \"emailVerified\", \"createdAt\", \"updatedAt\", time_zone)
+            SELECT id, id, id || '@example.com', true, now(), now(), zone
+            FROM (VALUES ('honolulu', 'Pacific/Honolulu'), ('nowhere', 'Moon/Base'), ('none', NULL)) AS given (id, zone);
+        INSERT INTO medication_logs (user_id, has_bleeding, created_at, updated_at)
+            SELECT id, true, at, at FROM \"user\", (VALUES (timestamptz '2025-03-01 09:00+00'), ('2025-03-02 10:30+00')) AS given (at);";
+    let mut migration = source(&format!("{SCHEMA};{rows}")).await;
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        assert_eq!(migration.phase(name, &[]).await.unwrap(), PhaseOutcome::Done);
+    }
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let run = run_of(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let reader = Reader::new(sides.clone());
+    let days = async |user: &str| {
+        let logs = okusuri_logs(&reader, user).await.unwrap();
+        logs.into_keys().map(|date| date[8..].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(days("honolulu").await, ["28", "02"]);
+    for user in ["nowhere", "none"] {
+        assert_eq!(days(user).await, ["01", "02"], "{user}");
+    }
+    // A user who changes the zone takes all logs along, on either side.
+    let moved = okusuri_row("user", &json!({ "id": "honolulu", "time_zone": "Asia/Tokyo" }));
+    assert_eq!(Writer::new(sides).put(&moved).await.unwrap(), Side::Postgres);
+    assert_eq!(days("honolulu").await, ["01", "02"]);
+    for to in ["dual", "100%"] {
+        assert_eq!(migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap(), PhaseOutcome::Done, "{to}");
+    }
+    let items = migration.items().await.unwrap();
+    let profile =
+        |user: &str| items[&(format!("USER#{user}"), "PROFILE".to_owned())]["TimeZone"].as_s().unwrap().clone();
+    assert_eq!(["honolulu", "nowhere"].map(profile), ["Asia/Tokyo", "Asia/Tokyo"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_subscription_in_a_column_of_json_stays_json() {
+    for kind in ["json", "jsonb"] {
+        let schema = SCHEMA.replace("subscription text", &format!("subscription {kind}"));
+        there_and_back(source(&schema).await, &push()).await;
+    }
+    there_and_back(source(SCHEMA).await, &Value::String(push().to_string())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn ids_may_be_uuids() {
+    let schema = SCHEMA
+        .replace("id text PRIMARY KEY", "id uuid PRIMARY KEY")
+        .replace("\"userId\" text", "\"userId\" uuid")
+        .replace("user_id text", "user_id uuid");
+    there_and_back(source(&schema).await, &Value::String(push().to_string())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn ids_may_be_generated_by_the_column() {
+    let schema = SCHEMA.replace("id bigserial", "id bigint GENERATED ALWAYS AS IDENTITY");
+    there_and_back(source(&schema).await, &Value::String(push().to_string())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_table_may_be_partitioned_if_ids_are_unique() {
+    let of_logs = SCHEMA.find("CREATE TABLE medication_logs").unwrap();
+    let (before, logs) = SCHEMA.split_at(of_logs);
+    let partitions = |by: &str, primary: &str| {
+        let logs = logs.replacen("id bigserial PRIMARY KEY", "id bigserial", 1);
+        let logs = logs.replacen(
+            "deleted_at timestamptz\n)",
+            &format!("deleted_at timestamptz, PRIMARY KEY ({primary})\n) PARTITION BY {by}"),
+            1,
+        );
+        format!("{before}{logs}")
+    };
+    let by_id = partitions("HASH (id)", "id")
+        + "CREATE TABLE logs_0 PARTITION OF medication_logs FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+           CREATE TABLE logs_1 PARTITION OF medication_logs FOR VALUES WITH (MODULUS 2, REMAINDER 1);";
+    there_and_back(source(&by_id).await, &Value::String(push().to_string())).await;
+    // With partitions by time, two rows may have the same id, so the cutover is refused before it
+    // starts.
+    let mut by_time = source(&partitions("RANGE (created_at)", "id, created_at")).await;
+    let refused = by_time.phase("cutover", &["--to", "capture"]).await.unwrap_err();
+    assert!(refused.detail.contains("medication_logs has no unique index of id alone"), "{refused:?}");
+    assert_untouched(&by_time.postgres.client().await.unwrap()).await;
+}
+
+/// Today's better-auth as its generator for Drizzle writes it, with serial ids, and the application's
+/// tables with uuids, an enumeration and a case-insensitive text.
+const DRIZZLE: &str = r#"
+    CREATE EXTENSION IF NOT EXISTS citext;
+    CREATE TYPE platform AS ENUM ('web', 'ios', 'android');
+    CREATE TABLE "user" (id serial PRIMARY KEY, name text NOT NULL, email citext UNIQUE, email_verified boolean NOT NULL,
+        image text, created_at timestamp NOT NULL DEFAULT now(), updated_at timestamp NOT NULL DEFAULT now());
+    CREATE TABLE session (id serial PRIMARY KEY, expires_at timestamp NOT NULL, token text NOT NULL UNIQUE,
+        created_at timestamp NOT NULL DEFAULT now(), updated_at timestamp NOT NULL DEFAULT now(), ip_address text,
+        user_agent text, user_id int NOT NULL REFERENCES "user" ON DELETE CASCADE);
+    CREATE TABLE account (id serial PRIMARY KEY, account_id text NOT NULL, provider_id text NOT NULL,
+        user_id int NOT NULL REFERENCES "user" ON DELETE CASCADE, access_token text, refresh_token text, id_token text,
+        access_token_expires_at timestamp, refresh_token_expires_at timestamp, scope text, password text,
+        created_at timestamp NOT NULL DEFAULT now(), updated_at timestamp NOT NULL DEFAULT now());
+    CREATE TABLE verification (id serial PRIMARY KEY, identifier text NOT NULL, value text NOT NULL,
+        expires_at timestamp NOT NULL, created_at timestamp, updated_at timestamp);
+    CREATE TABLE medication_logs (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), user_id int NOT NULL REFERENCES "user",
+        has_bleeding boolean NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz);
+    CREATE TABLE notification_settings (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES "user" ON DELETE CASCADE,
+        platform platform NOT NULL, is_enabled boolean NOT NULL, subscription jsonb,
+        created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz);
+    INSERT INTO "user" (name, email, email_verified) SELECT 'User ' || n, 'User' || n || '@Example.com', true FROM generate_series(1, 30) AS n;
+    INSERT INTO session (expires_at, token, user_id) SELECT '2099-01-01', 'token ' || id, id FROM "user";
+    INSERT INTO account (account_id, provider_id, user_id) SELECT 'subject ' || id, 'google', id FROM "user";
+    INSERT INTO medication_logs (user_id, has_bleeding, created_at) SELECT 1 + n % 30, n % 5 = 0, now() - n * interval '1 day' FROM generate_series(1, 300) AS n;
+    INSERT INTO notification_settings (user_id, platform, is_enabled) SELECT id, 'web', true FROM "user";"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn todays_better_auth_with_serial_ids_and_snake_case_moves() {
+    let mut migration = source(DRIZZLE).await;
+    assert_eq!(migration.phase("preflight", &[]).await.unwrap(), PhaseOutcome::Done);
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load", "check"] {
+        assert_eq!(migration.phase(name, &[]).await.unwrap(), PhaseOutcome::Done, "{name}");
+    }
+    let client = migration.postgres.client().await.unwrap();
+    let change = r#"UPDATE "user" SET email = 'New' || id || '@example.com' WHERE id < 5; DELETE FROM session WHERE id > 25;
+        UPDATE medication_logs SET has_bleeding = true WHERE user_id = 3"#;
+    client.batch_execute(change).await.unwrap();
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let run = run_of(&mut migration).await;
+    let writer = Writer::new(sides(&migration, &run).await);
+    for (to, side) in [("100%", Side::Dynamo), ("0%", Side::Postgres), ("100%", Side::Dynamo)] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+        // Two instances of the application change two columns of one row.
+        for columns in [json!({ "id": 7, "name": to }), json!({ "id": 7, "email": format!("{side}@example.com") })] {
+            assert_eq!(writer.put(&okusuri_row("user", &columns)).await.unwrap(), side);
+        }
+        let row = client.query_one(r#"SELECT name, email::text FROM "user" WHERE id = 7"#, &[]).await.unwrap();
+        assert_eq!((row.get::<_, &str>(0), row.get::<_, String>(1)), (to, format!("{side}@example.com")));
+        assert_eq!(migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap(), PhaseOutcome::Done);
+    }
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_preflight_tells_everything_and_a_capture_changes_nothing_before_it() {
+    let mut migration = source(SCHEMA).await;
+    let client = migration.postgres.client().await.unwrap();
+    let change = r#"ALTER TABLE session DROP CONSTRAINT session_pkey CASCADE; ALTER TABLE account ADD COLUMN extra text NOT NULL;
+        CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END';
+        CREATE TRIGGER touch BEFORE UPDATE ON medication_logs FOR EACH ROW EXECUTE FUNCTION touch();
+        CREATE TRIGGER count_logs AFTER UPDATE ON medication_logs FOR EACH ROW EXECUTE FUNCTION touch();
+        ALTER TABLE "user" DROP COLUMN image"#;
+    client.batch_execute(change).await.unwrap();
+    let command = migration.arguments("preflight", &["--ignore-column", "account.extra"]);
+    let command = <tidemark_migrate::Command as clap::Parser>::parse_from(
+        ["okusuri-migrate".to_owned()].into_iter().chain(command),
+    );
+    let report = tidemark_migrate::run_quietly(command, &migration.product).await.unwrap();
+    let told = |list: &str| report.json[list].to_string();
+    for expected in ["session has no unique index of id alone", "schema-missing-column: there is no user.image"] {
+        assert!(told("stops").contains(expected), "{}", report.text);
+    }
+    for expected in ["account: extra is left behind, and is NOT NULL", "medication_logs has triggers (count_logs)"] {
+        assert!(told("warnings").contains(expected), "{}", report.text);
+    }
+    assert_eq!(report.outcome, PhaseOutcome::NeedsReview);
+    let refused = migration.phase("cutover", &["--to", "capture"]).await.unwrap_err();
+    assert_eq!(refused.kind, tidemark_migrate::FailureKind::MissingColumn, "{refused}");
+    client.batch_execute(r#"ALTER TABLE "user" ADD COLUMN image text"#).await.unwrap();
+    let refused = migration.phase("cutover", &["--to", "capture"]).await.unwrap_err();
+    assert!(refused.detail.contains("session has no unique index"), "{refused}");
+    assert_untouched(&client).await;
+}

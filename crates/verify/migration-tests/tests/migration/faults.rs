@@ -1,0 +1,296 @@
+//! Faults that stop a phase of `okusuri-migrate`; none of them loses data.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use migration_tests::Migration;
+use tests::Database;
+use tidemark_engine::{Chance, EngineFaults};
+use tidemark_migrate::{FailureKind, PhaseOutcome};
+
+fn s(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+async fn sql(migration: &mut Migration, statement: &str) {
+    migration.postgres.client().await.unwrap().batch_execute(statement).await.unwrap();
+}
+
+async fn kind(migration: &Migration, phase: &str, flags: &[&str]) -> FailureKind {
+    migration.phase(phase, flags).await.unwrap_err().kind
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_schema_is_refused_by_name_and_a_column_is_ignored_only_on_request() {
+    let mut migration = Migration::new(2, 5).await.unwrap();
+    sql(
+        &mut migration,
+        r#"ALTER TABLE "user" ADD COLUMN nickname text; ALTER TABLE session ADD COLUMN "activeOrganizationId" text"#,
+    )
+    .await;
+    for flags in [&[][..], &["--dry-run"], &["--ignore-column", "user.nickname"]] {
+        let failure = migration.phase("export", flags).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::ExtraColumn);
+        assert!(failure.detail.contains("session.activeOrganizationId"), "{failure}");
+    }
+    assert!(!migration.path("manifest.json").exists());
+    let both = ["--ignore-column", "user.nickname", "--ignore-column", "session.activeOrganizationId"];
+    assert_eq!(migration.phase("export", &both).await.unwrap(), PhaseOutcome::Done);
+    let manifest = migration.json("manifest.json").unwrap();
+    assert_eq!(manifest["ignoredColumns"], serde_json::json!(["session.activeOrganizationId", "user.nickname"]));
+    assert_eq!(manifest["tablesLeftBehind"], serde_json::json!(["schema_migrations"]));
+
+    sql(&mut migration, r#"ALTER TABLE "user" DROP COLUMN nickname; ALTER TABLE medication_logs RENAME COLUMN has_bleeding TO bleeding"#).await;
+    let failure = migration.phase("export", &["--again"]).await.unwrap_err();
+    assert_eq!(
+        (failure.kind, failure.detail.contains("medication_logs.has_bleeding")),
+        (FailureKind::MissingColumn, true)
+    );
+    sql(&mut migration, "ALTER TABLE medication_logs RENAME COLUMN bleeding TO has_bleeding; ALTER TABLE medication_logs ALTER has_bleeding TYPE text").await;
+    assert_eq!(
+        kind(&migration, "export", &["--again", "--ignore-column", "session.activeOrganizationId"]).await,
+        FailureKind::ColumnType
+    );
+    sql(&mut migration, "DROP TABLE verification").await;
+    let failure = migration.phase("export", &["--again"]).await.unwrap_err();
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::MissingTable, "there is no public.verification"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_leaves_no_export_and_the_next_export_is_complete() {
+    let mut migration = Migration::new(3, 400).await.unwrap();
+    // Some rows are slow, so that the export can be interrupted.
+    let slow = r#"ALTER TABLE medication_logs RENAME TO logs; CREATE FUNCTION slow(id bigint) RETURNS bigint LANGUAGE plpgsql AS
+        $$ BEGIN IF id % 1000 = 0 THEN PERFORM pg_sleep(0.1); END IF; RETURN id; END $$;
+        CREATE VIEW medication_logs AS SELECT slow(id) AS id, user_id, has_bleeding, created_at, updated_at, deleted_at FROM logs"#;
+    sql(&mut migration, slow).await;
+    let file = migration.path("export/medication_logs.jsonl");
+    let export = migration.phase("export", &[]);
+    let crash = async {
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        migration.postgres.crash().unwrap();
+    };
+    let failure = tokio::join!(export, crash).0.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::SourceGone, "{failure}");
+    assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunIncomplete);
+    assert_eq!(kind(&migration, "export", &[]).await, FailureKind::SourceUnreachable);
+    migration.postgres.restart().await.unwrap();
+    assert_eq!(migration.phase("export", &[]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(kind(&migration, "export", &[]).await, FailureKind::RunExists);
+    migration.phase("transform", &[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_writes_nothing_in_any_phase() {
+    let migration = Migration::new(4, 30).await.unwrap();
+    migration.phase("export", &["--dry-run"]).await.unwrap();
+    assert!(!migration.path("").exists());
+    migration.phase("export", &[]).await.unwrap();
+    migration.phase("transform", &["--dry-run"]).await.unwrap();
+    assert!(!migration.path("items.json").exists() && !migration.path("rejects.jsonl").exists());
+    migration.phase("transform", &[]).await.unwrap();
+    migration.phase("load", &["--dry-run"]).await.unwrap();
+    assert!(!migration.path("load.json").exists() && migration.items().await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_with_items_is_loaded_only_on_request_and_newer_items_stay() {
+    let migration = Migration::new(5, 40).await.unwrap();
+    migration.phase("export", &[]).await.unwrap();
+    migration.phase("transform", &[]).await.unwrap();
+    migration.phase("load", &[]).await.unwrap();
+    let loaded = migration.items().await.unwrap();
+    let client = &migration.database.client;
+    let keys: Vec<_> = loaded.keys().filter(|(_, sort)| sort.starts_with("MEDICATION#")).take(3).collect();
+    let key = |n: usize| -> std::collections::HashMap<_, _> {
+        [("PK".to_owned(), s(&keys[n].0)), ("SK".to_owned(), s(&keys[n].1))].into()
+    };
+
+    // The application changes a log, replaces one with its own, deletes one, and adds an item of
+    // its own.
+    let update = client.update_item().table_name(Database::OKUSURI).set_key(Some(key(0)));
+    let update = update.update_expression("SET HasBleeding = :yes, UpdatedAt = :now");
+    let update = update.expression_attribute_values(":yes", AttributeValue::Bool(true));
+    update.expression_attribute_values(":now", s("2026-11-22T10:00:00Z")).send().await.unwrap();
+    let own = client
+        .put_item()
+        .table_name(Database::OKUSURI)
+        .set_item(Some(key(1)))
+        .item("UpdatedAt", s("2026-11-22T10:00:00Z"));
+    own.send().await.unwrap();
+    client.delete_item().table_name(Database::OKUSURI).set_key(Some(key(2))).send().await.unwrap();
+    client
+        .put_item()
+        .table_name(Database::OKUSURI)
+        .item("PK", s("USER#new"))
+        .item("SK", s("PROFILE"))
+        .send()
+        .await
+        .unwrap();
+    // An item is changed and another one is added, both with the migration's attributes.
+    let (spoilt, made_up) = (loaded.keys().next().unwrap(), s("made up"));
+    let update = client.update_item().table_name(Database::OKUSURI).key("PK", s(&spoilt.0)).key("SK", s(&spoilt.1));
+    update
+        .update_expression("SET Spoilt = :yes")
+        .expression_attribute_values(":yes", AttributeValue::Bool(true))
+        .send()
+        .await
+        .unwrap();
+    let put = client.put_item().table_name(Database::OKUSURI).item("PK", made_up.clone()).item("SK", made_up);
+    put.item("MigratedVersion", AttributeValue::N("1".to_owned())).send().await.unwrap();
+
+    assert_eq!(migration.phase("check", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
+    let report = migration.json("report-check.json").unwrap();
+    let differences = &report["differences"];
+    assert_eq!(
+        (&differences["missing"], &differences["changed"], &differences["extra"]),
+        (&1.into(), &1.into(), &1.into())
+    );
+    assert_eq!((&report["newer"], &report["own"]), (&2.into(), &1.into()), "{report}");
+    let told = migration.lines("differences.jsonl").unwrap();
+    let missing = told.iter().find(|difference| difference["kind"] == "missing").unwrap();
+    assert_eq!(missing["item"], format!("{} {}", keys[2].0, keys[2].1));
+    let changed = told.iter().find(|difference| difference["kind"] == "changed").unwrap();
+    assert_eq!(changed["attributes"], serde_json::json!(["Spoilt"]));
+
+    // The finished load is run again and changes nothing. Without its progress file, as in another
+    // folder, it is refused.
+    let before = migration.items().await.unwrap();
+    assert_eq!(migration.phase("load", &[]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(migration.items().await.unwrap(), before);
+    std::fs::remove_file(migration.path("load.json")).unwrap();
+    assert_eq!(kind(&migration, "load", &[]).await, FailureKind::TableNotEmpty);
+    assert_eq!(migration.items().await.unwrap(), before);
+    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
+    let report = migration.json("report-load.json").unwrap();
+    assert_eq!((&report["new"], &report["kept"]), (&1.into(), &2.into()), "{report}");
+    let after = migration.items().await.unwrap();
+    for n in [0, 1] {
+        assert_eq!(after[keys[n]], before[keys[n]]);
+    }
+    assert_eq!((&after[keys[2]], &after[spoilt]), (&loaded[keys[2]], &loaded[spoilt]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_export_updates_items_and_an_earlier_one_does_not() {
+    let mut migration = Migration::new(6, 30).await.unwrap();
+    for phase in ["export", "transform", "load"] {
+        migration.phase(phase, &[]).await.unwrap();
+    }
+    let earlier = migration.items().await.unwrap();
+    let copy = migration.folder.path().join("earlier");
+    std::fs::rename(migration.path(""), &copy).unwrap();
+    sql(
+        &mut migration,
+        "UPDATE medication_logs SET has_bleeding = true, updated_at = now() WHERE id % 7 = 0 AND isfinite(created_at)",
+    )
+    .await;
+    for (phase, flags) in
+        [("export", &[][..]), ("transform", &[]), ("load", &["--into-existing"]), ("check", &["--strict"])]
+    {
+        migration.phase(phase, flags).await.unwrap();
+    }
+    let later = migration.items().await.unwrap();
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
+    assert_ne!(earlier, later);
+
+    std::fs::rename(migration.path(""), migration.folder.path().join("later")).unwrap();
+    std::fs::rename(&copy, migration.path("")).unwrap();
+    std::fs::remove_file(migration.path("load.json")).unwrap();
+    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
+    // The last load that finds an equal item claims it.
+    let without_run = |mut items: BTreeMap<_, BTreeMap<String, AttributeValue>>| {
+        items.values_mut().for_each(|item| drop(item.remove("MigratedBy")));
+        items
+    };
+    assert!(without_run(migration.items().await.unwrap()) == without_run(later));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_of_a_live_application_survive_the_load() {
+    let migration = Migration::new(7, 60).await.unwrap();
+    migration.phase("export", &[]).await.unwrap();
+    migration.phase("transform", &[]).await.unwrap();
+    let log = std::fs::read_to_string(migration.path("export/medication_logs.jsonl")).unwrap();
+    let users = std::fs::read_to_string(migration.path("export/user.jsonl")).unwrap();
+    let ids: Vec<String> = users
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(log.lines().count() > 1_000);
+    let client = migration.database.client.clone();
+    let writer = tokio::spawn(async move {
+        let mut written = BTreeMap::new();
+        for n in 0..2_000_u32 {
+            let user = &ids[fastrand::usize(..ids.len())];
+            let date = format!("MEDICATION#2024-0{}-{:02}", fastrand::u8(1..=3), fastrand::u8(1..=28));
+            let now = format!("2026-11-22T10:00:00.{n:06}Z");
+            let update = client
+                .update_item()
+                .table_name(Database::OKUSURI)
+                .key("PK", s(&format!("USER#{user}")))
+                .key("SK", s(&date));
+            let update = update.update_expression("SET UpdatedAt = :now, Note = :now");
+            update.expression_attribute_values(":now", s(&now)).send().await.unwrap();
+            written.insert((format!("USER#{user}"), date), now);
+        }
+        written
+    });
+    // The load may be refused once, if the writer wrote before it began.
+    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
+    let written = writer.await.unwrap();
+    let items = migration.items().await.unwrap();
+    for (key, now) in &written {
+        assert_eq!(items[key]["Note"], s(now));
+    }
+    assert_eq!(migration.phase("check", &[]).await.unwrap(), PhaseOutcome::Done);
+    let report = migration.json("report-check.json").unwrap();
+    assert_eq!(report["newer"].as_u64().unwrap() + report["own"].as_u64().unwrap(), written.len() as u64);
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::NeedsReview);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_requests_and_answers_change_nothing() {
+    let migration = Migration::new(8, 40).await.unwrap();
+    migration.phase("export", &[]).await.unwrap();
+    migration.phase("transform", &[]).await.unwrap();
+    let chances = || {
+        ["BatchExecuteStatement", "PutItem"]
+            .map(|name| (name.to_owned(), Chance { next: 0, probability: 0.2 }))
+            .into_iter()
+            .collect()
+    };
+    let faults = EngineFaults { fail_before: chances(), fail_after: chances(), ..EngineFaults::default() };
+    migration.database.engine().faults().set(faults.clone());
+    assert_eq!(migration.phase("load", &[]).await.unwrap(), PhaseOutcome::Done);
+    migration.database.engine().faults().set(EngineFaults::default());
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
+    let items = migration.items().await.unwrap().len();
+    migration.database.engine().faults().set(faults);
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
+    migration.database.engine().faults().set(EngineFaults::default());
+    assert_eq!(migration.json("report-rollback.json").unwrap()["itemsRemoved"], items);
+    assert_eq!(migration.items().await.unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_files_of_a_run_and_a_missing_table_are_reported() {
+    let migration = Migration::new(9, 10).await.unwrap();
+    assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunIncomplete);
+    migration.phase("export", &[]).await.unwrap();
+    assert_eq!(kind(&migration, "load", &[]).await, FailureKind::RunIncomplete);
+    let file = migration.path("export/session.jsonl");
+    let sessions = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, sessions.replace("2099", "2098")).unwrap();
+    assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunChanged);
+    std::fs::write(&file, sessions).unwrap();
+    migration.phase("transform", &[]).await.unwrap();
+    assert_eq!(kind(&migration, "load", &["--table", "nowhere"]).await, FailureKind::TableRefused);
+    assert_eq!(kind(&migration, "check", &["--table", "nowhere"]).await, FailureKind::TableRefused);
+    std::fs::write(migration.folder.path().join("key"), "short").unwrap();
+    assert_eq!(kind(&migration, "transform", &["--again"]).await, FailureKind::Options);
+    assert_eq!(migration.phase("status", &[]).await.unwrap(), PhaseOutcome::Done);
+}

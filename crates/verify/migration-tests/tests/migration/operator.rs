@@ -1,0 +1,82 @@
+//! What the operator is told: by name, with a stable type, and before anything is final.
+
+use std::process::Command;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use migration_tests::Migration;
+use tests::{Database, binary};
+use tidemark_migrate::{FailureKind, PhaseOutcome};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_comparison_names_every_item_a_repair_corrects_them_and_finished_needs_a_clean_one() {
+    let migration = Migration::new(95, 30).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    for to in ["dual", "100%"] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+    }
+    let items = migration.items().await.unwrap();
+    let mut logs = items.iter().filter(|((_, sort), _)| sort.starts_with("MEDICATION#"));
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    for ((partition, sort), _) in logs.by_ref().take(30) {
+        let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
+        delete.key("PK", s(partition)).key("SK", s(sort)).send().await.unwrap();
+    }
+    let ((partition, _), log) = logs.next().unwrap();
+    for (sort, flag) in [("MEDICATION#1901-01-01", "HasBleeding"), (log["SK"].as_s().unwrap(), "Unknown")] {
+        let put = migration
+            .database
+            .client
+            .put_item()
+            .table_name(Database::OKUSURI)
+            .set_item(Some(log.clone().into_iter().collect()));
+        put.item("PK", s(partition)).item("SK", s(sort)).item(flag, s("changed")).send().await.unwrap();
+    }
+    let compare = &["--to", "100%", "--compare"];
+    assert_eq!(migration.phase("cutover", compare).await.unwrap(), PhaseOutcome::NeedsReview);
+    let named = migration.lines("differences-cutover.jsonl").unwrap();
+    let count = |what: &str| named.iter().filter(|difference| difference["what"] == what).count();
+    assert_eq!((count("missing"), count("unexpected"), count("changed")), (30, 1, 1), "{named:?}");
+
+    let refused = migration.phase("cutover", &["--to", "finished"]).await.unwrap_err();
+    assert!(refused.kind == FailureKind::Cutover && refused.detail.contains("repair --differences"), "{refused}");
+    assert_eq!(migration.phase("repair", &["--differences"]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(migration.json("report-repair.json").unwrap()["items"], 32);
+    assert!(
+        migration.items().await.unwrap().iter().all(|(key, item)| items.get(key).is_none_or(|before| before == item))
+    );
+    assert_eq!(migration.phase("cutover", compare).await.unwrap(), PhaseOutcome::Done);
+
+    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
+    delete.key("PK", s(partition)).key("SK", log["SK"].clone()).send().await.unwrap();
+    let refused = migration.phase("cutover", &["--to", "finished"]).await.unwrap_err();
+    assert!(refused.detail.contains("MEDICATION#"), "{refused}");
+    assert_eq!(migration.phase("cutover", &["--to", "100%"]).await.unwrap(), PhaseOutcome::Done);
+    let flags = ["--to", "finished", "--accept-differences"];
+    assert_eq!(migration.phase("cutover", &flags).await.unwrap(), PhaseOutcome::NeedsReview);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistyped_column_and_missing_credentials_are_named() {
+    let migration = Migration::new(96, 4).await.unwrap();
+    for column in ["user.nicknam", "users.name", "user.name"] {
+        for flags in [&["--ignore-column", column][..], &["--ignore-column", column, "--dry-run"]] {
+            let refused = migration.phase("export", flags).await.unwrap_err();
+            assert!(refused.kind == FailureKind::Options && refused.detail.contains(column), "{refused}");
+        }
+    }
+    migration.phase("export", &[]).await.unwrap();
+    migration.phase("transform", &[]).await.unwrap();
+    let run = migration.folder.path().join("run");
+    let output = Command::new(binary("okusuri-migrate").unwrap())
+        .args(["load", "--json", "--table", Database::OKUSURI, "--run"])
+        .arg(run)
+        .env_clear()
+        .envs([("AWS_REGION", "us-east-1"), ("AWS_EC2_METADATA_DISABLED", "true"), ("HOME", "/nonexistent")])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains(r#""type":"table-credentials""#), "{told}{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,106 @@
+//! A run's folder, its database and its options belong together. A wrong combination is refused and
+//! changes nothing.
+
+use migration_tests::Migration;
+use tidemark_migrate::{FailureKind, PhaseOutcome};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
+    let mut migration = Migration::new(19, 8).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    let elsewhere = |argument| if argument == "log_zone=Asia/Tokyo" { "log_zone=UTC".to_owned() } else { argument };
+    let other_zone = migration.arguments("cutover", &["--to", "dual"]).into_iter().map(elsewhere).collect();
+    let refused = migration.run_arguments(other_zone).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Options, "{refused}");
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let items = migration.items().await.unwrap();
+
+    // Loading again would restore items that were deleted meanwhile.
+    for (name, more) in [("export", &["--again"][..]), ("transform", &["--again"]), ("load", &["--into-existing"])] {
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");
+    }
+
+    // Another folder, and then a folder with another cutover.
+    let run = migration.folder.path().join("run");
+    let elsewhere = migration.folder.path().join("elsewhere");
+    std::fs::rename(&run, &elsewhere).unwrap();
+    let refused = migration.phase("cutover", &["--to", "shadow"]).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
+    std::fs::copy(elsewhere.join("run.json"), run.join("run.json")).unwrap();
+    std::fs::write(run.join("cutover.json"), r#"{"run":"another","stage":"dual-writes"}"#).unwrap();
+    for (name, more) in [("cutover", &["--to", "shadow"][..]), ("rollback", &[])] {
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");
+    }
+    std::fs::remove_dir_all(&run).unwrap();
+    std::fs::rename(&elsewhere, &run).unwrap();
+
+    // A database without the cutover, such as an older copy.
+    let client = migration.postgres.client().await.unwrap();
+    client.batch_execute("ALTER SCHEMA tidemark_migration RENAME TO elsewhere").await.unwrap();
+    let refused = migration.phase("rollback", &[]).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
+    assert_eq!(migration.items().await.unwrap(), items);
+    client.batch_execute("ALTER SCHEMA elsewhere RENAME TO tidemark_migration").await.unwrap();
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(migration.items().await.unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_key_than_that_of_the_items_is_refused() {
+    let migration = Migration::new(91, 8).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    let key = migration.folder.path().join("key");
+    let right = std::fs::read_to_string(&key).unwrap();
+    std::fs::write(&key, right.to_uppercase()).unwrap();
+    for (name, more) in [("cutover", &["--to", "dual"][..]), ("rollback", &[])] {
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert_eq!(refused.kind, FailureKind::Options, "{name}: {refused}");
+        assert!(!refused.detail.contains(&right), "{refused}");
+    }
+    std::fs::write(&key, right).unwrap();
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_after_a_rollback_in_the_same_folder_loads_all_items() {
+    let migration = Migration::new(92, 8).await.unwrap();
+    for name in ["export", "transform", "load", "check"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    let items = migration.items().await.unwrap();
+    migration.phase("rollback", &["--dry-run"]).await.unwrap();
+    assert!(migration.path("report-load.json").exists());
+    migration.phase("rollback", &[]).await.unwrap();
+    assert!(!migration.path("report-load.json").exists() && !migration.path("report-check.json").exists());
+    migration.phase("load", &[]).await.unwrap();
+    assert_eq!(migration.items().await.unwrap(), items);
+    assert_eq!(migration.json("report-load.json").unwrap()["new"], items.len());
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistyped_folder_and_another_mapping_are_refused() {
+    let migration = Migration::new(93, 8).await.unwrap();
+    for (name, more) in [("status", &[][..]), ("control", &["--pause"])] {
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert_eq!(refused.kind, FailureKind::RunIncomplete, "{name}: {refused}");
+    }
+    assert!(!migration.path("control.json").exists());
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    let mapping = migration.folder.path().join("other.toml");
+    let other = format!("{}\n# Changed.", migration.product.mapping.unwrap());
+    std::fs::write(&mapping, other).unwrap();
+    let refused = migration.phase("check", &["--mapping", &mapping.display().to_string()]).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Options, "{refused}");
+    migration.phase("status", &[]).await.unwrap();
+}

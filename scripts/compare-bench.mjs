@@ -1,0 +1,37 @@
+// Compares the counts and costs of a run of the benchmark with docs/bench.json:
+//
+//   node scripts/compare-bench.mjs RUN.json [update]
+//
+// A row is exact if it was measured once and counts units, requests or money. `update` writes the
+// exact figures of the run into docs/bench.json and leaves its times as they are.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const EXACT = new Set(["", "WRU", "RRU", "$", "min", "clicks/s", "activities/s"]);
+const DOCS = "docs/bench.json";
+const [run, update] = process.argv.slice(2);
+
+const isExact = (row) => row.runs === 1 && EXACT.has(row.unit);
+const name = (row) => `${row.section}: ${row.what}`;
+const ours = new Map(JSON.parse(readFileSync(run, "utf8")).filter(isExact).map((row) => [name(row), row]));
+const docs = JSON.parse(readFileSync(DOCS, "utf8"));
+
+const wrong = [];
+for (const row of docs.filter(isExact)) {
+    const found = ours.get(name(row));
+    if (!found) wrong.push(`${name(row)}: the run has no such row`);
+    else if (Math.abs(found.value - row.value) > 1e-9 * Math.abs(row.value)) wrong.push(`${name(row)}: ${found.value} ${row.unit}, and ${DOCS} says ${row.value}`);
+    ours.delete(name(row));
+    if (found && update === "update") Object.assign(row, found);
+}
+for (const key of ours.keys()) wrong.push(`${key}: ${DOCS} has no such row`);
+if (update === "update") {
+    writeFileSync(DOCS, `${JSON.stringify(docs, null, 2)}\n`);
+    console.log(`${DOCS} has the counts and costs of this run.`);
+} else {
+    for (const line of wrong) console.error(line);
+    if (wrong.length > 0) {
+        console.error(`${wrong.length} counts or costs differ. If that is wanted: scripts/bench-short update`);
+        process.exit(1);
+    }
+    console.log(`All counts and costs are those of ${DOCS}.`);
+}
