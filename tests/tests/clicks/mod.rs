@@ -10,7 +10,7 @@ mod store;
 mod watch;
 mod writer;
 
-use ::store::clicks::{CountedClick, click_aggregators, rollup_table};
+use clicks_store::{CountedClick, click_aggregators, rollup_table};
 use rollup::Aggregator;
 use tests::Database;
 

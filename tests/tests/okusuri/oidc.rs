@@ -217,7 +217,7 @@ impl Liar {
     }
 
     async fn keys(State(liar): State<Self>) -> Json<Value> {
-        let point = liar.key.verifying_key().to_encoded_point(false);
+        let point = liar.key.verifying_key().to_sec1_point(false);
         let [x, y] = [point.x(), point.y()].map(|part| URL_SAFE_NO_PAD.encode(part.unwrap()));
         Json(
             json!({ "keys": [{ "kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": "one", "use": "sig", "alg": "ES256" }] }),

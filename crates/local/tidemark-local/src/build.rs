@@ -93,7 +93,6 @@ struct Metadata {
 struct Package {
     name: String,
     /// The registry; `None` for a package on this machine.
-    #[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "only the feature `watch` uses it"))]
     source: Option<String>,
     manifest_path: PathBuf,
     default_run: Option<String>,

@@ -157,3 +157,21 @@ pub(crate) mod watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn a_part_that_is_left_out_is_refused_by_name() {
+        let yaml = "Transform: AWS::Serverless-2016-10-31\nResources:\n  Photos: { Type: AWS::S3::Bucket }\n";
+        let stack = crate::template::read(yaml, &Default::default()).unwrap_or_else(|error| panic!("{error}")).stack;
+        let options = Options::parse_from(["tidemark-local"]);
+        let refusal = LeftOut { needed_by: "the template has buckets", feature: "buckets" };
+        let expected = if cfg!(feature = "buckets") { Ok(()) } else { Err(refusal) };
+        assert_eq!(check(&stack, &options), expected);
+        assert_eq!(check(&Stack { buckets: Vec::new(), ..stack }, &options), Ok(()));
+    }
+}

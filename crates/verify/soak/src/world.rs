@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ::tests::{OPERATOR_TOKEN, STAFF_TOKEN, Stack};
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
-use tests::{OPERATOR_TOKEN, STAFF_TOKEN, Stack};
 use tokio::sync::RwLock;
 
 /// How long one request may take: the functions' own time and some more.

@@ -43,7 +43,11 @@ async fn the_health_administration_gives_a_reason_and_each_user_sees_it() {
     // If the access cannot be recorded, nothing is shown.
     let fail = tidemark_engine::Chance { next: 50, probability: 0.0 };
     let fail_before = std::collections::BTreeMap::from([("TransactWriteItems".to_owned(), fail)]);
-    world.db.engine().faults().set(tidemark_engine::EngineFaults { fail_before, ..engine::EngineFaults::default() });
+    world
+        .db
+        .engine()
+        .faults()
+        .set(tidemark_engine::EngineFaults { fail_before, ..tidemark_engine::EngineFaults::default() });
     let (status, body) = world.admin(&format!("{logs}?date=2026-11-21&reason=a complaint by phone")).await;
     assert!(status >= 500 && !body.to_string().contains("bob"), "{body}");
 }

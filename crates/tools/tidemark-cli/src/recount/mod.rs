@@ -13,7 +13,6 @@ use domain::calendar::{DateRange, YearMonth, parse_date};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rollup::{Measurement, Recounter, RepairError, RepairReport, Scope, corrections};
-use shop_store;
 use store_base::{StoreError, Table};
 
 use crate::terminal::{confirm, count, count_of, progress_bar};
@@ -100,8 +99,8 @@ async fn report_products(arguments: &Arguments) -> Result<Report> {
     let config = store_base::endpoint::config(arguments.table.endpoint.as_deref()).await;
     let table = Table::new(aws_sdk_dynamodb::Client::new(&config), &arguments.shop_table);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
-    let items = shop::rollup_table(&table);
-    let aggregator = shop::activity_aggregator(items.clone())?;
+    let items = shop_store::rollup_table(&table);
+    let aggregator = shop_store::activity_aggregator(items.clone())?;
     let size = table_size(&table).await.with_context(|| format!("the table {}", table.name()))?;
     let cost = RecountCost::estimate(RecountScope::All, size, Stat::default(), DateShards::default());
     recount(arguments, &Recounter::new(&aggregator, items, streams), &Scope::All, cost).await
