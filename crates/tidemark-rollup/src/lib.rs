@@ -54,8 +54,8 @@ pub use quarantine::{Ending, QuarantinedRecord};
 pub use read::{Page, Query, ReadError, Stat};
 #[cfg(feature = "recount")]
 pub use recount::{
-    Correction, Difference, Measurement, Progress, RecountError, Recounter, RedriveOutcome, RepairError, RepairReport,
-    Scope, corrections,
+    Correction, Difference, Lowering, Measurement, Progress, RecountError, RecountRefusal, Recounter, RedriveOutcome,
+    RepairError, RepairReport, Scope, corrections,
 };
 pub use report::{AggregateError, Handled, Report};
 pub use table::{TTL_ATTRIBUTE, Table};

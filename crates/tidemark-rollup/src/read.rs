@@ -297,7 +297,8 @@ impl<T> Query<'_, T> {
     fn stats(&self, group: &CheckedGroup<T>, table: &Table, items: Vec<Item>) -> Result<Vec<Stat>, ReadError> {
         let mut stats = Vec::with_capacity(items.len());
         for item in items {
-            let Some((partition, sort)) = table.key_of(&item) else { continue };
+            let no_key = || StoreError::Unreadable("a statistic without its two keys of type string".to_owned());
+            let (partition, sort) = table.key_of(&item).ok_or_else(no_key)?;
             // Other clients may have put other items beside the statistics.
             if let Some(values) = group.values_of(&partition, &sort) {
                 stats.push(Stat { values, numbers: self.numbers(group, &item)? });

@@ -90,7 +90,7 @@ async fn the_numbers_follow_the_activities_and_their_edits_and_deletions() {
         run(Command::parse_from([&command[..], flags].concat())).await.unwrap()
     };
     assert_eq!(recount(&[]).await, CommandOutcome::Differences);
-    assert_eq!(recount(&["--repair", "--subtract"]).await, CommandOutcome::Success);
+    assert_eq!(recount(&["--repair", "--subtract=1"]).await, CommandOutcome::Success);
     wait_for(&stack, "cup", [1, 1, 1]).await;
 
     let csv = stack.request(Method::GET, &path("cup"), &[("accept", "text/csv")], None).await.unwrap();

@@ -6,6 +6,7 @@
 //!   trimming),
 //! - stores the settings of point-in-time recovery,
 //! - puts the caller's region into ARNs,
+//! - refuses expressions that nest deeper than the emulator's parsers can follow,
 //! - injects faults (see [`Faults`]),
 //! - asks an [`Authorizer`] for permission.
 //!
@@ -17,6 +18,7 @@ mod authorization;
 mod call;
 mod database;
 mod emulator;
+mod expressions;
 mod faults;
 pub mod guard;
 mod housekeeping;

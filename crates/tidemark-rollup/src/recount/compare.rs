@@ -75,7 +75,7 @@ impl<T: Clone> Recounter<'_, T> {
             }
             measured.unrecorded = measured.missing.len() as u64;
         }
-        measured.differences = differences(rollup, stats, moment, &expected)?;
+        (measured.differences, measured.numbers) = differences(rollup, stats, moment, &expected)?;
         Ok(measured)
     }
 
@@ -209,12 +209,13 @@ impl Expected {
     }
 }
 
+/// The differences, and how many numbers were compared.
 fn differences<T>(
     rollup: &Rollup<T>,
     stats: &BTreeSet<ItemKey>,
     moment: &Snapshot,
     expected: &Expected,
-) -> Result<Vec<Difference>, StoreError> {
+) -> Result<(Vec<Difference>, u64), StoreError> {
     // The constant attributes and the numbers of each statistic.
     type Right = (BTreeMap<String, String>, BTreeMap<String, Amount>);
     let mut recounted: BTreeMap<ItemKey, Right> = BTreeMap::new();
@@ -230,13 +231,14 @@ fn differences<T>(
     }
     let buffered = moment.buffered();
     let zero = Amount { units: 0, scale: 0 };
-    let mut differences = Vec::new();
+    let (mut differences, mut compared) = (Vec::new(), 0);
     for key in stats {
         let Some(group) = rollup.group_of(&key.0, &key.1) else { continue };
         let (set, numbers) = recounted.remove(key).unwrap_or_default();
         let measures = group.measures.iter().filter_map(|measure| rollup.measures.get(*measure));
         let attributes = measures.flat_map(|(name, kind)| kind.attributes(name).into_iter().map(move |of| (kind, of)));
         for (kind, attribute) in attributes {
+            compared += 1;
             let number = moment.stats.get(key).and_then(|item| item.get(&attribute));
             let wrong = || StoreError::Unreadable(format!("{} {}: {attribute} is not a number", key.0, key.1));
             let parsed = number.map(|number| number.as_n().ok().and_then(|number| number.parse::<Amount>().ok()));
@@ -267,5 +269,5 @@ fn differences<T>(
             }
         }
     }
-    Ok(differences)
+    Ok((differences, compared))
 }

@@ -9,6 +9,7 @@ mod changes;
 mod compare;
 mod read;
 mod redrive;
+mod refusal;
 mod repair;
 mod snapshot;
 
@@ -29,10 +30,12 @@ use crate::shard::Checkpoint;
 use crate::table::{Item, Table};
 use changes::{ItemChange, ShardChanges};
 use redrive::Quarantined;
+use refusal::{check_items, check_stream};
 use snapshot::Snapshot;
 
 pub use redrive::RedriveOutcome;
-pub use repair::{Correction, RepairError, RepairReport, corrections};
+pub use refusal::RecountRefusal;
+pub use repair::{Correction, Lowering, RepairError, RepairReport, corrections};
 
 /// The most measurements of one check, with a pause between them. A difference is reported when two
 /// in a row agree on it.
@@ -104,6 +107,8 @@ pub struct Progress {
 pub struct Measurement {
     /// What differs.
     pub differences: Vec<Difference>,
+    /// How many numbers of statistics were compared.
+    pub numbers: u64,
     /// The number of items of the table that count.
     pub items: u64,
     /// How many of them the stream still has to deliver.
@@ -148,6 +153,9 @@ pub enum RecountError {
     /// The measurements do not agree, so none can be trusted.
     #[error("{MEASUREMENTS_MAX} measurements do not agree: does another client change statistics?")]
     Unsteady,
+    /// The items or the stream are not those that were counted.
+    #[error(transparent)]
+    Refused(#[from] RecountRefusal),
     /// A read has failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -159,6 +167,9 @@ pub struct Recounter<'a, T> {
     pub(crate) aggregator: &'a Aggregator<T>,
     items: Table,
     streams: aws_sdk_dynamodbstreams::Client,
+    /// Judges also tables in which few items are counted, as those of a simulation are.
+    #[cfg(feature = "sim")]
+    pub(crate) judges_few_items: bool,
 }
 
 /// An item of the table, and whether it counts.
@@ -167,7 +178,13 @@ type States<T> = HashMap<ItemKey, T>;
 impl<'a, T: Clone> Recounter<'a, T> {
     /// A recounter for an aggregator. `items` is the table whose stream it counts.
     pub fn new(aggregator: &'a Aggregator<T>, items: Table, streams: aws_sdk_dynamodbstreams::Client) -> Self {
-        Self { aggregator, items, streams }
+        Self {
+            aggregator,
+            items,
+            streams,
+            #[cfg(feature = "sim")]
+            judges_few_items: false,
+        }
     }
 
     /// Measures until the result can be trusted: at once when nothing differs, otherwise when two
@@ -194,7 +211,7 @@ impl<'a, T: Clone> Recounter<'a, T> {
 
     /// Compares the statistics of a scope with the items, once. `progress` is called after each
     /// page.
-    pub async fn measure(&self, scope: &Scope, progress: impl Fn(Progress)) -> Result<Measurement, StoreError> {
+    pub async fn measure(&self, scope: &Scope, progress: impl Fn(Progress)) -> Result<Measurement, RecountError> {
         let (rollup, table) = (&self.aggregator.rollup, &self.aggregator.table);
         let stream_arn = self.stream_arn().await?;
         let before = Snapshot::read(table, &rollup.name, &stream_arn, &BTreeSet::new()).await?;
@@ -221,12 +238,19 @@ impl<'a, T: Clone> Recounter<'a, T> {
                 stats.extend(new);
                 continue;
             }
+            check_stream(&stream_arn, scope, &read, &moment, &counted)?;
+            let left_and_pending = [counted.states.len() as u64, counted.left_out];
             let mut measured = self.compare(&stats, &stream_arn, &moment, counted, held, &records).await?;
             measured.unreadable = read.unreadable;
             measured.progress = read.progress;
+            #[cfg(feature = "sim")]
+            if self.judges_few_items {
+                return Ok(measured);
+            }
+            check_items(scope, &measured, left_and_pending)?;
             return Ok(measured);
         }
-        Err(StoreError::Busy("new statistics appear all the time".to_owned()))
+        Err(StoreError::Busy("new statistics appear all the time".to_owned()).into())
     }
 
     fn stat_keys(&self, item: &T) -> Vec<ItemKey> {
@@ -244,7 +268,7 @@ impl<'a, T: Clone> Recounter<'a, T> {
     ) -> Counted<T> {
         let total = states.len();
         let mut settled: BTreeSet<ItemKey> = BTreeSet::new();
-        let mut pending = 0;
+        let (mut pending, mut left_out) = (0, 0);
         for (shard, changes) in records {
             let checkpoint = moment.get(shard).copied();
             for change in changes {
@@ -268,13 +292,21 @@ impl<'a, T: Clone> Recounter<'a, T> {
                 }
                 match image.clone().map(|image| self.aggregator.read_item(image)) {
                     Some(Ok(Some(item))) => drop(states.insert(key, item)),
-                    _ => drop(states.remove(&key)),
+                    _ => left_out += u64::from(states.remove(&key).is_some() && !is_counted),
                 }
             }
         }
         // A redrive counts these.
         let kept_out = quarantined.waiting.iter().filter(|key| states.remove(*key).is_some()).count();
-        Counted { states, total: total as u64, pending, kept_out: kept_out as u64, waiting: quarantined.waiting }
+        Counted {
+            states,
+            total: total as u64,
+            pending,
+            left_out,
+            has_uncounted: !settled.is_empty(),
+            kept_out: kept_out as u64,
+            waiting: quarantined.waiting,
+        }
     }
 
     /// Whether a record goes to quarantine, and no later record of the stream counts its item.
@@ -306,6 +338,10 @@ struct Counted<T> {
     states: States<T>,
     total: u64,
     pending: u64,
+    /// How many items of the scope are pending.
+    left_out: u64,
+    /// Whether the stream has a record, of any item, that is still to be counted.
+    has_uncounted: bool,
     /// How many readable items were left out because they wait in quarantine.
     kept_out: u64,
     /// The items that wait in quarantine.

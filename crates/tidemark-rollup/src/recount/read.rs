@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{PAGES_MAX, Progress, Recounter, Scope, States};
+use aws_sdk_dynamodb::types::TableDescription;
+
+use super::refusal::check_keys;
+use super::{PAGES_MAX, Progress, RecountError, Recounter, Scope, States};
 use crate::additions::ItemKey;
 use crate::declaration::RESERVED_PREFIX;
 use crate::distinct::holding_prefix;
 use crate::error::StoreError;
+use crate::shard::{OPERATOR, checkpoint_partition};
 use crate::table::{Item, Table};
 
 /// What was read of the table.
@@ -15,6 +19,8 @@ pub(super) struct Read<T> {
     pub(super) stats: BTreeSet<ItemKey>,
     /// The keys of holdings.
     pub(super) held: BTreeSet<ItemKey>,
+    /// The ARNs of the streams that have checkpoints; empty for a part of the table.
+    pub(super) streams: BTreeSet<String>,
     pub(super) unreadable: u64,
     pub(super) progress: Progress,
 }
@@ -22,17 +28,19 @@ pub(super) struct Read<T> {
 impl<T> Read<T> {
     fn new() -> Self {
         let (states, stats, held) = (States::new(), BTreeSet::new(), BTreeSet::new());
-        Self { states, stats, held, unreadable: 0, progress: Progress::default() }
+        Self { states, stats, held, streams: BTreeSet::new(), unreadable: 0, progress: Progress::default() }
     }
 }
 
 impl<T: Clone> Recounter<'_, T> {
     /// The ARN of the table's stream.
-    pub(super) async fn stream_arn(&self) -> Result<String, StoreError> {
+    pub(super) async fn stream_arn(&self) -> Result<String, RecountError> {
         let name = self.items.name();
-        let description = self.items.client().describe_table().table_name(name).send().await?.table;
-        let arn = description.and_then(|table| table.latest_stream_arn);
-        arn.ok_or_else(|| StoreError::Refused(format!("the table {name} has no stream")))
+        let described = self.items.client().describe_table().table_name(name).send().await.map_err(StoreError::from)?;
+        let described = described.table.unwrap_or_else(|| TableDescription::builder().build());
+        check_keys(&self.items, &described)?;
+        let arn = described.latest_stream_arn;
+        Ok(arn.ok_or_else(|| StoreError::Refused(format!("the table {name} has no stream")))?)
     }
 
     pub(super) async fn read(&self, scope: &Scope, progress: &impl Fn(Progress)) -> Result<Read<T>, StoreError> {
@@ -86,11 +94,14 @@ impl<T: Clone> Recounter<'_, T> {
         read.progress.items += items.len() as u64;
         read.progress.requests += 1;
         read.progress.read_units += units.unwrap_or_default();
+        let checkpoints = checkpoint_partition(&self.aggregator.rollup.name, "");
         for item in items {
             let stat = self.aggregator.table.key_of(&item);
             if let Some(key) = stat.filter(|(partition, sort)| self.aggregator.rollup.owns(partition, sort)) {
                 if key.0.starts_with(&holding_prefix(&self.aggregator.rollup)) {
                     read.held.insert(key);
+                } else if let Some(stream) = key.0.strip_prefix(&checkpoints).filter(|stream| *stream != OPERATOR) {
+                    read.streams.insert(stream.to_owned());
                 } else if !key.0.starts_with(RESERVED_PREFIX) {
                     read.stats.insert(key);
                 }
@@ -100,7 +111,10 @@ impl<T: Clone> Recounter<'_, T> {
             if table.name() != self.items.name() {
                 continue;
             }
-            let Some(key) = self.items.key_of(&item) else { continue };
+            let Some(key) = self.items.key_of(&item) else {
+                read.unreadable += 1;
+                continue;
+            };
             match self.aggregator.read_item(item) {
                 Ok(Some(item)) => drop(read.states.insert(key, item)),
                 Ok(None) => {}

@@ -29,6 +29,23 @@ use crate::{FirstSeen, SequenceNumber, extremes};
 /// less one for the checkpoint.
 const REPAIR_STATS_MAX: usize = 99;
 
+/// A repair may lower one number in so many without [`Lowering::UpTo`].
+const SMALL_SHARE: u64 = 20;
+
+/// What a repair may lower. A statistic that is too high is wrong, or its items were deleted and
+/// kept, or the recount read the wrong ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lowering {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// At most one in 20 of the numbers that were compared.
+    SmallShare,
+    /// At most so many numbers: those of a measurement that somebody has looked at, from
+    /// [`Measurement::too_high`].
+    UpTo(u64),
+}
+
 /// A number that was added to a statistic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
@@ -61,6 +78,14 @@ pub enum RepairError {
     /// measurement.
     #[error("another repair came in between")]
     ConcurrentRepair,
+    /// The repair would lower more than [`Lowering`] allows. It has changed nothing.
+    #[error("the repair would lower {lowered} of {numbers} numbers, which is more than was allowed")]
+    LowersTooMuch {
+        /// How many numbers it would lower.
+        lowered: u64,
+        /// How many were compared.
+        numbers: u64,
+    },
     /// Anything else.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -88,19 +113,44 @@ pub fn corrections(measured: &Measurement, lowers: bool) -> Vec<Correction> {
     correction.collect()
 }
 
+impl Measurement {
+    /// How many numbers a repair lowers if it may: those that are higher than the items give.
+    pub fn too_high(&self) -> u64 {
+        let wrong = self.differences.iter().filter(|wrong| wrong.minimum.is_none() && wrong.error().units > 0);
+        wrong.count() as u64
+    }
+
+    /// Whether a repair of this measurement may run.
+    ///
+    /// # Errors
+    /// [`RepairError::LowersTooMuch`].
+    pub fn admits(&self, lowering: Lowering) -> Result<(), RepairError> {
+        let (lowered, numbers) = (self.too_high(), self.numbers);
+        let is_admitted = match lowering {
+            Lowering::Nothing => true,
+            Lowering::SmallShare => lowered.saturating_mul(SMALL_SHARE) <= numbers,
+            Lowering::UpTo(allowed) => lowered <= allowed,
+        };
+        if is_admitted { Ok(()) } else { Err(RepairError::LowersTooMuch { lowered, numbers }) }
+    }
+}
+
 /// What is still to be added, by statistic and attribute, with the statistic's constant attributes.
 type Open = BTreeMap<(ItemKey, String), (BTreeMap<String, String>, Amount)>;
 
 impl<T: Clone> Recounter<'_, T> {
     /// Corrects the measured errors. The measurement may be old. Statistics that are too high are
-    /// corrected only if `lowers` is true. `repaired` is called after each step.
+    /// corrected as far as `lowering` allows; if they are more, nothing is. `repaired` is called
+    /// after each step.
     pub async fn repair(
         &self,
         measured: &Measurement,
-        lowers: bool,
+        lowering: Lowering,
         now: Timestamp,
         mut repaired: impl FnMut(&RepairReport),
     ) -> Result<RepairReport, RepairError> {
+        measured.admits(lowering)?;
+        let lowers = lowering != Lowering::Nothing;
         let table = &self.aggregator.table;
         let mut report = RepairReport::default();
         let mut open = Open::new();

@@ -12,7 +12,7 @@ use super::faults::Fault;
 use super::wire::Wire;
 use super::world::{Sim, World};
 use super::{Factory, SimError, Weakness};
-use crate::recount::{RecountError, Recounter, Scope};
+use crate::recount::{Lowering, RecountError, Recounter, Scope};
 use crate::shard::Shard;
 use crate::{Aggregator, Policy, StoreError};
 
@@ -159,11 +159,8 @@ impl<T: Clone + 'static> Operator<T> {
             !operator.has_tampered && given_up == 0
         };
         let was_calm = is_calm(self);
-        let measured = self
-            .command(async |aggregator, wire| {
-                Recounter::new(&aggregator, wire.table(), wire.streams_client()).check(&Scope::All, |_| {}).await
-            })
-            .await;
+        let measured =
+            self.command(async |aggregator, wire| recounter(&aggregator, &wire).check(&Scope::All, |_| {}).await).await;
         self.sim.with(|world| world.trace(|| format!("recount: {measured:?}")));
         if let Some(measured) = measured.filter(|measured| was_calm && is_calm(self) && !measured.is_right()) {
             self.wrong.push(format!("a recount finds right numbers wrong: {measured:?}"));
@@ -175,7 +172,7 @@ impl<T: Clone + 'static> Operator<T> {
     async fn repair(&self) -> Option<bool> {
         let (now, lowers, sim) = (self.sim.with(World::now), self.lowers, self.sim.clone());
         let repaired = self.command(async move |aggregator, wire| {
-            let recounter = Recounter::new(&aggregator, wire.table(), wire.streams_client());
+            let recounter = recounter(&aggregator, &wire);
             let mut measured = recounter.check(&Scope::All, |_| {}).await.map_err(|error| error.to_string())?;
             let is_right = measured.is_right();
             // Another repair may run meanwhile.
@@ -189,7 +186,8 @@ impl<T: Clone + 'static> Operator<T> {
                 Some(Weakness::RepairWithoutRecords) => measured.missing.clear(),
                 _ => {}
             }
-            let outcome = recounter.repair(&measured, lowers, now, |_| {}).await;
+            let lowering = if lowers { Lowering::UpTo(measured.too_high()) } else { Lowering::Nothing };
+            let outcome = recounter.repair(&measured, lowering, now, |_| {}).await;
             outcome.map(|_| is_right).map_err(|error| format!("repair of {measured:?}: {error}"))
         });
         repaired.await
@@ -216,15 +214,22 @@ impl<T: Clone + 'static> Operator<T> {
     pub(crate) async fn last_recount(&mut self) -> Result<(), SimError> {
         let wire = Wire::new(self.sim.clone());
         let aggregator = (self.factory)(wire.table());
-        let recounter = Recounter::new(&aggregator, wire.table(), wire.streams_client());
+        let recounter = recounter(&aggregator, &wire);
         match recounter.check(&Scope::All, |_| {}).await {
             Ok(measured) if measured.is_right() => {}
             Ok(measured) => self.wrong.push(format!("the last recount finds {measured:?}")),
-            Err(RecountError::Unsteady) => self.wrong.push("the last recount is unsteady".to_owned()),
             Err(RecountError::Store(error)) => return Err(SimError::new(error)),
+            Err(error) => self.wrong.push(format!("the last recount has no result: {error}")),
         }
         Ok(())
     }
+}
+
+/// A recounter that judges a table with as few items as a history has.
+fn recounter<'a, T: Clone>(aggregator: &'a Aggregator<T>, wire: &Wire) -> Recounter<'a, T> {
+    let mut recounter = Recounter::new(aggregator, wire.table(), wire.streams_client());
+    recounter.judges_few_items = true;
+    recounter
 }
 
 /// Redrives all waiting records.

@@ -15,7 +15,16 @@ impl World {
     pub(crate) fn answer(&mut self, operation: &str, body: &[u8]) -> (u16, Vec<u8>) {
         let answer = match operation {
             // The engine names its own stream, which is not read here.
-            "DescribeTable" => Ok(json!({"Table": {"LatestStreamArn": ARN}})),
+            "DescribeTable" => {
+                let [partition_key, sort_key] = &self.table.keys;
+                let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+                let key = |name: &str, kind| json!({"AttributeName": name, "KeyType": kind});
+                Ok(json!({"Table": {
+                    "LatestStreamArn": ARN,
+                    "AttributeDefinitions": [attribute(partition_key), attribute(sort_key)],
+                    "KeySchema": [key(partition_key, "HASH"), key(sort_key, "RANGE")],
+                }}))
+            }
             "DescribeStream" | "GetShardIterator" | "GetRecords" => self.read_stream(operation, body),
             _ => return self.table.answer(operation, body),
         };

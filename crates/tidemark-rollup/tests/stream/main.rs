@@ -4,6 +4,8 @@
 
 #[cfg(feature = "recount")]
 mod quarantine;
+#[cfg(feature = "recount")]
+mod recount;
 
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +13,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
-    ScalarAttributeType,
+    ScalarAttributeType, StreamSpecification, StreamViewType,
 };
 use aws_smithy_http_client::Builder;
 use jiff::Timestamp;
@@ -68,13 +70,7 @@ impl World {
 
     async fn with(layout: Layout, policy: Policy) -> Self {
         let engine = Engine::start(Options::default()).await.unwrap();
-        let config = aws_sdk_dynamodb::Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::from_static("us-east-1"))
-            .credentials_provider(Credentials::new("test", "test", None, None, "test"))
-            .endpoint_url(engine.url())
-            .http_client(Builder::new().build_http());
-        let client = Client::from_conf(config.build());
+        let client = client(&engine, "us-east-1");
         let attribute = |name: &str, of: ScalarAttributeType| {
             AttributeDefinition::builder().attribute_name(name).attribute_type(of).build().unwrap()
         };
@@ -94,6 +90,9 @@ impl World {
             .key_schema(key("pk", KeyType::Hash))
             .key_schema(key("sk", KeyType::Range))
             .global_secondary_indexes(index.build().unwrap());
+        let stream = StreamSpecification::builder().stream_enabled(true);
+        let stream = stream.stream_view_type(StreamViewType::NewAndOldImages).build().unwrap();
+        let create = create.stream_specification(stream);
         create.send().await.unwrap();
         let table = Table::new(client.clone(), "shop", "pk", "sk");
         let aggregator = Aggregator::new(sales(policy), table.clone()).layout(layout);
@@ -109,6 +108,16 @@ impl World {
     async fn sold(&self) -> i128 {
         self.aggregator.rollup().query("total").one(&self.table).await.unwrap().number("sales")
     }
+}
+
+fn client(engine: &Engine, region: &'static str) -> Client {
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static(region))
+        .credentials_provider(Credentials::new("test", "test", None, None, "test"))
+        .endpoint_url(engine.url())
+        .http_client(Builder::new().build_http());
+    Client::from_conf(config.build())
 }
 
 fn image(id: u32, day: &str, product: &str, customer: &str, cents: i64) -> Value {

@@ -131,6 +131,8 @@ mod tests {
         assert!(parse(&["--all"]).is_ok());
         assert!(parse(&["--day", "2025-10-02"]).is_ok());
         assert!(parse(&["--month", "2025-10"]).is_ok());
+        assert!(parse(&["--repair", "--subtract", "--all"]).is_ok());
+        assert!(parse(&["--repair", "--subtract=12", "--all"]).is_ok());
         for flags in [
             &[][..],
             &["--all", "--day", "2025-10-02"],
@@ -138,6 +140,7 @@ mod tests {
             &["--month", "2025-13"],
             &["--all", "--date-shards", "0"],
             &["--all", "--subtract"],
+            &["--all", "--repair", "--subtract=all"],
         ] {
             assert!(parse(flags).is_err(), "{flags:?}");
         }

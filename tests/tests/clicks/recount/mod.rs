@@ -16,7 +16,8 @@ use clicks_store::{CountedClick, DateShards, RecountScope, rollup_table};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rollup::{
-    Aggregator, Ending, Layout, Measurement, QuarantinedRecord, Recounter, RedriveOutcome, RepairError, RepairReport,
+    Aggregator, Ending, Layout, Lowering, Measurement, QuarantinedRecord, Recounter, RedriveOutcome, RepairError,
+    RepairReport,
 };
 use serde_json::{Value, json};
 use tests::Database;
@@ -163,8 +164,8 @@ fn event_record(record: &Record) -> Value {
     })
 }
 
-async fn repair(db: &Database, measured: &Measurement, lowers: bool) -> Result<RepairReport, RepairError> {
-    recounter(db, &aggregator(db)).repair(measured, lowers, Timestamp::now(), |_| {}).await
+async fn repair(db: &Database, measured: &Measurement, lowering: Lowering) -> Result<RepairReport, RepairError> {
+    recounter(db, &aggregator(db)).repair(measured, lowering, Timestamp::now(), |_| {}).await
 }
 
 /// Clicks and visitors of the day, the month, and clicks of all.

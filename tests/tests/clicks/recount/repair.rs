@@ -22,9 +22,9 @@ async fn a_batch_that_was_given_up_is_repaired_and_its_visitor_is_counted_once()
     let [of_day, _, of_all] = scopes();
     let measured = recount(&db, of_day).await;
     assert_eq!(measured.unrecorded, 1);
-    assert_eq!(repair(&db, &measured, false).await.unwrap().recorded, 1);
+    assert_eq!(repair(&db, &measured, Lowering::Nothing).await.unwrap().recorded, 1);
     assert_eq!(stats(&db).await, [3, 2, 2, 1, 2], "a day's repair leaves the month and the total");
-    repair(&db, &recount(&db, of_all).await, false).await.unwrap();
+    repair(&db, &recount(&db, of_all).await, Lowering::Nothing).await.unwrap();
     assert_eq!(stats(&db).await, [3, 2, 3, 2, 3]);
 
     put(&db, "bob", 3).await;
@@ -39,9 +39,10 @@ async fn a_measurement_is_repaired_once_however_often_it_is_tried() {
     let mut source = Source::of(&db).await;
     with_a_batch_given_up(&db, &mut source).await;
     let measured = recount(&db, RecountScope::All).await;
-    let (one, other) = tokio::join!(repair(&db, &measured, false), repair(&db, &measured, false));
+    let (one, other) =
+        tokio::join!(repair(&db, &measured, Lowering::Nothing), repair(&db, &measured, Lowering::Nothing));
     assert_eq!(u8::from(one.is_ok()) + u8::from(other.is_ok()), 1);
-    assert!(matches!(repair(&db, &measured, false).await, Err(RepairError::ConcurrentRepair)));
+    assert!(matches!(repair(&db, &measured, Lowering::Nothing).await, Err(RepairError::ConcurrentRepair)));
     assert_eq!(stats(&db).await, [3, 2, 3, 2, 3]);
     assert_eq!(
         db.number("ROLLUP#clicks#CHECKPOINT#operator", "repair", "expiresAt").await.unwrap(),
@@ -78,11 +79,11 @@ async fn a_repair_that_is_killed_on_the_way_is_right_when_it_is_begun_again() {
     tokio::select! {
         biased;
         () = first_part.notified() => {}
-        repaired = recounter.repair(&measured, false, now, told) => panic!("it was to be killed: {repaired:?}"),
+        repaired = recounter.repair(&measured, Lowering::Nothing, now, told) => panic!("it was to be killed: {repaired:?}"),
     }
     let left = recount(&db, RecountScope::All).await;
     assert!(left.differences.len() < 2 * days.len());
-    repair(&db, &left, false).await.unwrap();
+    repair(&db, &left, Lowering::Nothing).await.unwrap();
     assert_eq!(errors(&recount(&db, RecountScope::All).await), []);
     for day in &days {
         assert_eq!(db.number("STAT#DAILY", &day.to_string(), "totalClicks").await.unwrap(), 1, "{day}");
@@ -103,9 +104,9 @@ async fn what_is_too_much_is_lowered_only_when_told_to() {
     source.drain().await;
     add(&db, "STAT#DAILY", DAY, 5).await;
     let measured = recount(&db, RecountScope::All).await;
-    assert_eq!(repair(&db, &measured, false).await.unwrap(), RepairReport::default());
+    assert_eq!(repair(&db, &measured, Lowering::Nothing).await.unwrap(), RepairReport::default());
     assert_eq!(stats(&db).await, [6, 1, 1, 1, 1]);
-    repair(&db, &measured, true).await.unwrap();
+    repair(&db, &measured, Lowering::UpTo(1)).await.unwrap();
     assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);
 }
 
@@ -118,7 +119,7 @@ async fn a_statistic_below_zero_is_repaired_like_any_other() {
     add(&db, "STAT#DAILY", DAY, -5).await;
     let measured = recount(&db, RecountScope::All).await;
     assert_eq!(measured.differences[0].stored.units, -4);
-    repair(&db, &measured, false).await.unwrap();
+    repair(&db, &measured, Lowering::Nothing).await.unwrap();
     assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);
 }
 
@@ -131,7 +132,10 @@ async fn a_first_seen_record_that_was_lost_is_written_again_before_it_is_missed(
     delete(&db, "ROLLUP#clicks#SEEN#uniqueUsers#ann", &DAY[..7]).await;
     let measured = recount(&db, RecountScope::Month(DAY[..7].parse().unwrap())).await;
     assert_eq!((measured.differences.len(), measured.unrecorded), (0, 2));
-    assert_eq!(repair(&db, &measured, false).await.unwrap(), RepairReport { recorded: 2, ..RepairReport::default() });
+    assert_eq!(
+        repair(&db, &measured, Lowering::Nothing).await.unwrap(),
+        RepairReport { recorded: 2, ..RepairReport::default() }
+    );
     put(&db, "ann", 1).await;
     source.drain().await;
     assert_eq!(stats(&db).await, [2, 1, 2, 1, 2]);
@@ -162,7 +166,7 @@ async fn a_repair_while_clicks_keep_arriving_loses_none_and_doubles_none() {
     };
     let repairing = async {
         let measured = recount(&db, RecountScope::All).await;
-        repair(&db, &measured, false).await.unwrap()
+        repair(&db, &measured, Lowering::Nothing).await.unwrap()
     };
     let ((), (), repaired) = tokio::join!(writing, counting, repairing);
     let corrections = repaired.corrections.iter();

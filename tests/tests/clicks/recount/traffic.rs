@@ -42,7 +42,7 @@ async fn everything_is_recounted_and_repaired_while_four_shards_are_counted_with
         let measured = recount(&db, RecountScope::All).await;
         assert_eq!(errors(&measured), [(DAY, "totalClicks", -3)]);
         // Another repair is nowhere, so the first try is the last.
-        repair(&db, &measured, false).await.unwrap();
+        repair(&db, &measured, Lowering::Nothing).await.unwrap();
         assert_eq!(errors(&recount(&db, RecountScope::All).await), []);
         stop.store(true, Ordering::Relaxed);
     };

@@ -5,4 +5,5 @@
 mod authorizer;
 mod common;
 mod faults;
+mod nesting;
 mod streams;

@@ -1,11 +1,13 @@
-//! Who may call the buckets: functions by their roles, everybody else without limits.
+//! Who may call the buckets: functions by their roles, everybody else without limits. Nobody may use
+//! a key that the storage takes for a path to another bucket.
 
 use std::sync::Arc;
 
-use s3s::S3Result;
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
+use s3s::dto::{CopyObjectInput, CopySource, DeleteObjectsInput, PutObjectInput, UploadPartCopyInput};
 use s3s::path::S3Path;
+use s3s::{S3Error, S3ErrorCode, S3Request, S3Result};
 
 use crate::policies::{Policies, Request};
 
@@ -25,6 +27,7 @@ pub(super) struct LocalAccess(pub(super) Arc<Policies>);
 #[async_trait::async_trait]
 impl S3Access for LocalAccess {
     async fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
+        check_key(context.s3_path().get_object_key().unwrap_or_default())?;
         let Some(credentials) = context.credentials() else { return Ok(()) };
         let resource = match context.s3_path() {
             S3Path::Root => "*".to_owned(),
@@ -35,7 +38,42 @@ impl S3Access for LocalAccess {
         let request = Request { action, resource, ..Request::default() };
         self.0
             .allow(&credentials.access_key, &request)
-            .map_err(|sentence| s3s::S3Error::with_message(s3s::S3ErrorCode::AccessDenied, sentence))
+            .map_err(|sentence| S3Error::with_message(S3ErrorCode::AccessDenied, sentence))
+    }
+
+    async fn copy_object(&self, request: &mut S3Request<CopyObjectInput>) -> S3Result<()> {
+        check_source(&request.input.copy_source)
+    }
+
+    async fn upload_part_copy(&self, request: &mut S3Request<UploadPartCopyInput>) -> S3Result<()> {
+        check_source(&request.input.copy_source)
+    }
+
+    async fn delete_objects(&self, request: &mut S3Request<DeleteObjectsInput>) -> S3Result<()> {
+        request.input.delete.objects.iter().try_for_each(|object| check_key(&object.key))
+    }
+
+    /// Also for the upload of a form, whose key is not in the path.
+    async fn put_object(&self, request: &mut S3Request<PutObjectInput>) -> S3Result<()> {
+        check_key(&request.input.key)
+    }
+}
+
+/// Refuses a decoded key that would leave its bucket: the storage joins a key to the bucket's path.
+/// S3 itself takes such keys literally.
+fn check_key(key: &str) -> S3Result<()> {
+    if !key.starts_with('/') && key.split('/').all(|segment| !matches!(segment, "." | "..")) {
+        return Ok(());
+    }
+    let sentence = "The local stack accepts no object key that begins with `/` or has a segment `.` or `..`.";
+    Err(S3Error::with_message(S3ErrorCode::InvalidArgument, sentence))
+}
+
+fn check_source(source: &CopySource) -> S3Result<()> {
+    match source {
+        CopySource::Bucket { key, .. } | CopySource::AccessPoint { key, .. } | CopySource::Outpost { key, .. } => {
+            check_key(key)
+        }
     }
 }
 
@@ -58,6 +96,16 @@ fn action(operation: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_that_leaves_its_bucket_is_refused() {
+        for key in [".", "..", "../b/c", "a/..", "a/../b", "a/./b", "./a", "/etc/passwd", "/"] {
+            assert!(check_key(key).is_err(), "{key}");
+        }
+        for key in ["a", "a/b", "a//b", "folder/", "...", "a..b", "..a/b..", ".hidden", "%2e%2e/a", "..\\a", ""] {
+            assert!(check_key(key).is_ok(), "{key}");
+        }
+    }
 
     #[test]
     fn an_operation_without_a_permission_of_its_name_needs_another_one() {

@@ -36,12 +36,12 @@ const CLOUD_ONLY: [&str; 23] = [
 /// Reads a bucket.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Bucket> {
     properties.raw("BucketName");
-    let mut bucket = Bucket {
-        logical_id: id.to_owned(),
-        name: resources::name(properties.resolver, id, resources::BUCKET, resource)?,
-        notifications: Vec::new(),
-        sends_events: false,
-    };
+    let name = resources::name(properties.resolver, id, resources::BUCKET, resource)?;
+    // The name becomes a folder, and a request for another name is refused.
+    if !s3s::path::check_bucket_name(&name) {
+        return properties.wrong(resource, format!("`{name}` is not a valid bucket name"));
+    }
+    let mut bucket = Bucket { logical_id: id.to_owned(), name, notifications: Vec::new(), sends_events: false };
     if let Some(configuration) = properties.map("NotificationConfiguration") {
         bucket.sends_events = configuration.raw("EventBridgeConfiguration").is_some();
         for (list, receiver) in

@@ -215,8 +215,10 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     match resource.get("Properties").and_then(|properties| properties.get(property)) {
         Some(name) => resolver.text(name),
         None if kind == QUEUE && is_fifo(resource) => Some(format!("{}-{id}.fifo", super::STACK_NAME)),
-        // A bucket's name is part of a domain name.
-        None if kind == BUCKET => Some(format!("{}-{id}", super::STACK_NAME).to_ascii_lowercase()),
+        // A bucket's name is part of a domain name, which has at most 63 characters.
+        None if kind == BUCKET => {
+            Some(format!("{}-{id}", super::STACK_NAME).to_ascii_lowercase().chars().take(63).collect())
+        }
         None => Some(format!("{}-{id}", super::STACK_NAME)),
     }
 }

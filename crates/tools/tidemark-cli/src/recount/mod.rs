@@ -12,7 +12,7 @@ use clicks_store::{ClicksReader, DateShards, RecountScope, Stat, click_aggregato
 use domain::calendar::{DateRange, YearMonth, parse_date};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use rollup::{Measurement, Recounter, RepairError, RepairReport, Scope, corrections};
+use rollup::{Lowering, Measurement, Recounter, RepairError, RepairReport, Scope, corrections};
 use store_base::{StoreError, Table};
 
 use crate::terminal::{confirm, count, count_of, progress_bar};
@@ -48,9 +48,11 @@ pub struct Arguments {
     #[arg(long)]
     repair: bool,
     /// Also subtracts if a statistic is higher than its clicks. Use it only for values that were
-    /// written by mistake: clicks that expired or were deleted rightly stay counted.
-    #[arg(long, requires = "repair")]
-    subtract: bool,
+    /// written by mistake: clicks that expired or were deleted rightly stay counted. It lowers at
+    /// most one number in 20, or as many as are given, `--subtract=12`: look at the differences of
+    /// a recount first, and pass the number that it prints.
+    #[arg(long, requires = "repair", value_name = "NUMBERS", num_args = 0..=1, require_equals = true)]
+    subtract: Option<Option<u64>>,
     /// Does not ask for confirmation before reading or writing.
     #[arg(long)]
     yes: bool,
@@ -75,6 +77,14 @@ impl Arguments {
             (Some(day), _) => RecountScope::Day(day),
             (_, Some(month)) => RecountScope::Month(month),
             _ => RecountScope::All,
+        }
+    }
+
+    fn lowering(&self) -> Lowering {
+        match self.subtract {
+            None => Lowering::Nothing,
+            Some(None) => Lowering::SmallShare,
+            Some(Some(numbers)) => Lowering::UpTo(numbers),
         }
     }
 }
@@ -110,7 +120,7 @@ async fn report_clicks(arguments: &Arguments) -> Result<Report> {
     let (scope, table) = (arguments.scope(), &arguments.table.table);
     // The clicks of a day are read from its index partitions. With too few partitions, the clicks
     // of the others would seem to be missing, and would be subtracted.
-    if arguments.subtract && scope.days().is_some() && arguments.date_shards.is_none() {
+    if arguments.subtract.is_some() && scope.days().is_some() && arguments.date_shards.is_none() {
         bail!(
             "--subtract with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the highest value that it ever had"
         );
@@ -149,10 +159,13 @@ async fn recount<T: Clone>(
     }
     for _ in 0..REPAIRS_MAX {
         let measured = check(recounter, scope, cost.items).await?;
-        let planned = corrections(&measured, arguments.subtract);
+        let planned = corrections(&measured, arguments.subtract.is_some());
         let is_right = planned.is_empty() && measured.unrecorded == 0 && measured.wrong_holdings == 0;
         if !arguments.repair || is_right {
-            return Ok(Report { measured, repaired: RepairReport::default() });
+            return Ok(Report { measured, ..Report::default() });
+        }
+        if let Err(refusal) = measured.admits(arguments.lowering()) {
+            return Ok(Report { measured, refused: Some(refusal.to_string()), ..Report::default() });
         }
         if !arguments.yes {
             let RepairCost { numbers, first_seen_records, write_units, requests } =
@@ -166,8 +179,8 @@ async fn recount<T: Clone>(
             );
             confirm(&cost, "nothing was repaired")?;
         }
-        match repair(recounter, &measured, planned.len(), arguments.subtract).await {
-            Ok(repaired) => return Ok(Report { measured, repaired }),
+        match repair(recounter, &measured, planned.len(), arguments.lowering()).await {
+            Ok(repaired) => return Ok(Report { measured, repaired, refused: None }),
             Err(RepairError::ConcurrentRepair) => {
                 eprintln!(
                     "The statistics were repaired meanwhile by another command, or by this one if a reply was lost. Measuring again."
@@ -217,10 +230,10 @@ async fn repair<T: Clone>(
     recounter: &Recounter<'_, T>,
     measured: &Measurement,
     numbers: usize,
-    lowers: bool,
+    lowering: Lowering,
 ) -> Result<RepairReport, RepairError> {
     let bar = progress_bar(measured.unrecorded + numbers as u64);
-    let repaired = recounter.repair(measured, lowers, Timestamp::now(), |repaired| {
+    let repaired = recounter.repair(measured, lowering, Timestamp::now(), |repaired| {
         bar.set_position(repaired.recorded + repaired.corrections.len() as u64);
         bar.set_message(format!("{} numbers repaired", repaired.corrections.len()));
     });

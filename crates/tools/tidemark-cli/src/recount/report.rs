@@ -10,12 +10,14 @@ use crate::CommandOutcome;
 use crate::terminal::{count, count_of};
 
 /// The result of a recount.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Report {
     /// The last measurement.
     pub(super) measured: Measurement,
     /// The repair of it; empty unless a repair was requested.
     pub(super) repaired: RepairReport,
+    /// Why a requested repair changed nothing.
+    pub(super) refused: Option<String>,
 }
 
 impl Report {
@@ -39,7 +41,7 @@ impl Report {
 
     /// The output of `--json`.
     pub(super) fn json(&self) -> Value {
-        let Self { measured, repaired } = self;
+        let Self { measured, repaired, refused } = self;
         let differences = measured.differences.iter().map(|difference| {
             let Difference { partition, sort, attribute, stored, recounted, .. } = difference;
             json!({
@@ -54,6 +56,9 @@ impl Report {
         });
         json!({
             "differences": differences.collect::<Vec<_>>(),
+            "numbers": measured.numbers,
+            "tooHigh": measured.too_high(),
+            "refused": refused,
             "items": measured.items,
             "pending": measured.pending,
             "quarantined": measured.quarantined,
@@ -99,8 +104,14 @@ impl Report {
             writeln!(
                 out,
                 "If more is stored than recounted, then items have expired or were deleted, which is right, or a value was written by \
-                 mistake, which `--repair --subtract` corrects."
+                 mistake. Of {} numbers, {high} are too high: if all of them are mistakes, `--repair --subtract={high}` \
+                 corrects them.",
+                self.measured.numbers,
+                high = self.measured.too_high()
             )?;
+        }
+        if let Some(refused) = &self.refused {
+            writeln!(out, "Nothing was repaired: {refused}.")?;
         }
         if *quarantined > 0 {
             writeln!(out, "`tidemark quarantine redrive` counts the records in quarantine that can be read now.")?;

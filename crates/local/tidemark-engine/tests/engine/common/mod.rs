@@ -26,6 +26,10 @@ impl Wire {
 
     /// Status and body of a call, or `None` if the connection closes.
     pub(crate) async fn try_call(&self, target: &str, body: &Value) -> Option<(u16, Value)> {
+        self.send(target, body.to_string()).await
+    }
+
+    async fn send(&self, target: &str, body: String) -> Option<(u16, Value)> {
         let request = http::Request::post(&self.url)
             .header("x-amz-target", target)
             .header("content-type", "application/x-amz-json-1.0")
@@ -34,7 +38,7 @@ impl Wire {
                 "authorization",
                 "AWS4-HMAC-SHA256 Credential=local/20251002/eu-west-3/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
             )
-            .body(Full::new(Bytes::from(body.to_string())))
+            .body(Full::new(Bytes::from(body)))
             .unwrap();
         let response = tokio::time::timeout(PATIENCE, self.client.request(request)).await.unwrap().ok()?;
         let (parts, body) = response.into_parts();
@@ -46,6 +50,11 @@ impl Wire {
 
     pub(crate) async fn call(&self, operation: &str, body: Value) -> (u16, Value) {
         self.try_call(&format!("DynamoDB_20120810.{operation}"), &body).await.unwrap()
+    }
+
+    /// The reply to a body that is no [`Value`], for example because it nests too deep.
+    pub(crate) async fn raw(&self, operation: &str, body: String) -> (u16, Value) {
+        self.send(&format!("DynamoDB_20120810.{operation}"), body).await.unwrap()
     }
 
     /// The reply of a call that must succeed.

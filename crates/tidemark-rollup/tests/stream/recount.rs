@@ -1,0 +1,189 @@
+//! When a recount does not judge, and how much a repair may lower.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodbstreams::types::ShardIteratorType;
+use rollup::{Lowering, Measurement, RecountError, RecountRefusal, Recounter, RepairError, Scope};
+
+use super::*;
+
+/// The table and its stream, as a client of a region sees them.
+struct View {
+    table: Table,
+    client: Client,
+    streams: aws_sdk_dynamodbstreams::Client,
+}
+
+impl View {
+    fn of(world: &World, region: &'static str) -> Self {
+        let streams = aws_sdk_dynamodbstreams::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static(region))
+            .credentials_provider(Credentials::new("test", "test", None, None, "test"))
+            .endpoint_url(world.engine.url())
+            .http_client(Builder::new().build_http());
+        let client = client(&world.engine, region);
+        let table = Table::new(client.clone(), "shop", "pk", "sk");
+        Self { table, client, streams: aws_sdk_dynamodbstreams::Client::from_conf(streams.build()) }
+    }
+
+    async fn check(&self, scope: &Scope) -> Result<Measurement, RecountError> {
+        let aggregator = Aggregator::new(sales(Policy::Retract), self.table.clone());
+        Recounter::new(&aggregator, self.table.clone(), self.streams.clone()).check(scope, |_| {}).await
+    }
+
+    async fn repair(&self, measured: &Measurement, lowering: Lowering) -> Result<usize, RepairError> {
+        let aggregator = Aggregator::new(sales(Policy::Retract), self.table.clone());
+        let recounter = Recounter::new(&aggregator, self.table.clone(), self.streams.clone());
+        Ok(recounter.repair(measured, lowering, Timestamp::now(), |_| {}).await?.corrections.len())
+    }
+
+    async fn refusal(&self, scope: &Scope) -> RecountRefusal {
+        match self.check(scope).await {
+            Err(RecountError::Refused(refusal)) => refusal,
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
+    /// Puts sales of lamps to ann.
+    async fn put(&self, sales: std::ops::Range<u32>) {
+        for id in sales {
+            let mut put = self.client.put_item().table_name("shop");
+            for (name, value) in image(id, "2025-10-02", "lamp", "ann", 100).as_object().unwrap() {
+                let text = |kind: &str| value[kind].as_str().map(str::to_owned);
+                let value = text("S").map(AttributeValue::S).or(text("N").map(AttributeValue::N));
+                put = put.item(name, value.unwrap());
+            }
+            put.send().await.unwrap();
+        }
+    }
+
+    /// Delivers the records of the first sales, each of which was put once. The total has then this
+    /// number of sales.
+    async fn count(&self, world: &World, sales: u32, total: i128) {
+        let table = self.client.describe_table().table_name("shop").send().await.unwrap().table.unwrap();
+        let arn = table.latest_stream_arn.unwrap();
+        let stream = self.streams.describe_stream().stream_arn(&arn).send().await.unwrap().stream_description.unwrap();
+        let shard = stream.shards.unwrap().remove(0).shard_id.unwrap();
+        let from = self.streams.get_shard_iterator().stream_arn(&arn).shard_id(&shard);
+        let from = from.shard_iterator_type(ShardIteratorType::TrimHorizon).send().await.unwrap().shard_iterator;
+        let page = self.streams.get_records().set_shard_iterator(from).send().await.unwrap().records.unwrap();
+        let records = (0..sales).zip(page).map(|(id, delivered)| {
+            let mut record = record(0, None, Some(&image(id, "2025-10-02", "lamp", "ann", 100)));
+            record["dynamodb"]["SequenceNumber"] = delivered.dynamodb.unwrap().sequence_number.unwrap().into();
+            record
+        });
+        let mut event = event(&records.collect::<Vec<_>>());
+        (event["shardId"], event["eventSourceARN"]) = (shard.into(), arn.into());
+        world.handle(&event).await.unwrap();
+        assert_eq!(world.sold().await, total);
+    }
+
+    async fn tamper(&self, sort: &str, partition: &str, added: i32) {
+        let key = |text: &str| AttributeValue::S(text.to_owned());
+        let update = self.client.update_item().table_name("shop").key("pk", key(partition)).key("sk", key(sort));
+        let update = update.update_expression("ADD sales :n");
+        update.expression_attribute_values(":n", AttributeValue::N(added.to_string())).send().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_recount_in_another_region_is_refused() {
+    let world = World::new(Layout::Sums).await;
+    let (home, abroad) = (View::of(&world, "us-east-1"), View::of(&world, "eu-central-1"));
+    home.put(0..3).await;
+    // Nothing is counted yet, so nothing can become wrong.
+    assert!(abroad.check(&Scope::All).await.unwrap().is_right());
+    home.count(&world, 3, 3).await;
+    assert!(home.check(&Scope::All).await.unwrap().is_right());
+    let RecountRefusal::OtherStream { stream_arn, counted } = abroad.refusal(&Scope::All).await else { panic!() };
+    assert!(stream_arn.contains("eu-central-1") && counted.len() == 1 && counted[0].contains("us-east-1"));
+
+    let query = abroad.client.query().table_name("shop").key_condition_expression("pk = :pk");
+    let queries = vec![query.expression_attribute_values(":pk", AttributeValue::S("SALE#1".to_owned()))];
+    let stats = [("STAT#TOTAL".to_owned(), "-".to_owned())].into();
+    let refusal = abroad.refusal(&Scope::Part { queries, stats }).await;
+    assert!(matches!(refusal, RecountRefusal::OtherStream { .. }), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_recount_that_finds_no_counted_item_is_refused() {
+    let world = World::new(Layout::Sums).await;
+    let view = View::of(&world, "us-east-1");
+    assert!(view.check(&Scope::All).await.unwrap().is_right());
+    // The sales are counted, but lie in another table.
+    world.handle(&event(&[record(1, None, Some(&image(1, "2025-10-02", "lamp", "ann", 100)))])).await.unwrap();
+    let refusal = view.refusal(&Scope::All).await;
+    assert!(matches!(refusal, RecountRefusal::NoItems { statistics: 10, .. }), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn a_recount_whose_items_mostly_wait_is_refused() {
+    let world = World::new(Layout::Sums).await;
+    let view = View::of(&world, "us-east-1");
+    view.put(0..5).await;
+    view.count(&world, 2, 2).await;
+    assert!(view.check(&Scope::All).await.unwrap().is_right());
+    view.tamper("-", "STAT#TOTAL", 7).await;
+    assert_eq!(view.refusal(&Scope::All).await, RecountRefusal::MostlyPending { pending: 3, items: 5 });
+    view.count(&world, 5, 5 + 7).await;
+    assert_eq!(view.check(&Scope::All).await.unwrap().too_high(), 1);
+}
+
+#[tokio::test]
+async fn a_repair_lowers_more_than_a_small_share_only_on_request() {
+    let world = World::new(Layout::Sums).await;
+    let view = View::of(&world, "us-east-1");
+    view.put(0..3).await;
+    view.count(&world, 3, 3).await;
+    view.tamper("-", "STAT#TOTAL", 7).await;
+    view.tamper("2025-10-02", "STAT#lamp", -1).await;
+    let measured = view.check(&Scope::All).await.unwrap();
+    assert_eq!((measured.too_high(), measured.numbers), (1, 10));
+    for lowering in [Lowering::SmallShare, Lowering::UpTo(0)] {
+        let refused = view.repair(&measured, lowering).await;
+        assert!(matches!(refused, Err(RepairError::LowersTooMuch { lowered: 1, numbers: 10 })), "{refused:?}");
+        assert_eq!(world.sold().await, 10);
+    }
+    assert_eq!(view.repair(&measured, Lowering::Nothing).await.unwrap(), 1);
+    let measured = view.check(&Scope::All).await.unwrap();
+    assert_eq!(view.repair(&measured, Lowering::UpTo(1)).await.unwrap(), 1);
+    assert!(view.check(&Scope::All).await.unwrap().is_right());
+    assert_eq!(world.sold().await, 3);
+}
+
+#[tokio::test]
+async fn a_recount_of_a_table_with_other_keys_is_refused() {
+    let world = World::new(Layout::Sums).await;
+    let view = View::of(&world, "us-east-1");
+    let attribute = |name: &str, of: &ScalarAttributeType| {
+        AttributeDefinition::builder().attribute_name(name).attribute_type(of.clone()).build().unwrap()
+    };
+    let key = |name: &str, of: KeyType| KeySchemaElement::builder().attribute_name(name).key_type(of).build().unwrap();
+    let text = || AttributeValue::S("a".to_owned());
+    let types = [
+        (None, None),
+        (Some(ScalarAttributeType::N), Some(AttributeValue::N("1".to_owned()))),
+        (Some(ScalarAttributeType::B), Some(AttributeValue::B(vec![1].into()))),
+    ];
+    for (number, (sort, value)) in types.into_iter().enumerate() {
+        let name = format!("readings-{number}");
+        let stream = StreamSpecification::builder().stream_enabled(true);
+        let stream = stream.stream_view_type(StreamViewType::NewAndOldImages).build().unwrap();
+        let mut create = view.client.create_table().table_name(&name).billing_mode(BillingMode::PayPerRequest);
+        create = create.stream_specification(stream).key_schema(key("pk", KeyType::Hash));
+        create = create.attribute_definitions(attribute("pk", &ScalarAttributeType::S));
+        if let Some(of) = &sort {
+            create = create.attribute_definitions(attribute("sk", of)).key_schema(key("sk", KeyType::Range));
+        }
+        create.send().await.unwrap();
+        let put = view.client.put_item().table_name(&name).item("pk", text()).item("at", text());
+        put.item("sk", value.unwrap_or(AttributeValue::Bool(true))).send().await.unwrap();
+
+        let items = Table::new(view.client.clone(), &name, "pk", "sk");
+        let checked = Recounter::new(&world.aggregator, items, view.streams.clone()).check(&Scope::All, |_| {}).await;
+        let Err(RecountError::Refused(RecountRefusal::UnsupportedKeys { table, .. })) = checked else {
+            panic!("{sort:?} is not refused: {checked:?}");
+        };
+        assert_eq!(table, name);
+    }
+}
