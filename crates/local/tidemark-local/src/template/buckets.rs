@@ -38,7 +38,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     properties.raw("BucketName");
     let name = resources::name(properties.resolver, id, resources::BUCKET, resource)?;
     // The name becomes a folder, and a request for another name is refused.
-    if !s3s::path::check_bucket_name(&name) {
+    if !is_bucket_name(&name) {
         return properties.wrong(resource, format!("`{name}` is not a valid bucket name"));
     }
     let mut bucket = Bucket { logical_id: id.to_owned(), name, notifications: Vec::new(), sends_events: false };
@@ -134,4 +134,16 @@ fn filter(properties: &Properties<'_>) -> (String, String) {
         }
     }
     (prefix, suffix)
+}
+
+/// The [rules](https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html) for
+/// names of buckets.
+fn is_bucket_name(name: &str) -> bool {
+    let is_outer = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (3..=63).contains(&name.len())
+        && name.bytes().all(|byte| is_outer(byte) || byte == b'-' || byte == b'.')
+        && name.bytes().next().is_some_and(is_outer)
+        && name.bytes().last().is_some_and(is_outer)
+        && !name.contains("..")
+        && name.parse::<std::net::Ipv4Addr>().is_err()
 }
