@@ -44,7 +44,8 @@ function isOf(folder, system) {
 
 function chosen() {
     if (options.package) return options.package;
-    const all = [...folders.keys()].filter((name) => !VERIFY_ONLY.includes(name));
+    const tested = metadata.packages.filter((one) => one.targets.some((target) => target.test && !target.kind.includes("bin")));
+    const all = tested.map((one) => one.name).filter((name) => !VERIFY_ONLY.includes(name));
     if (!options.system) return all;
     const own = all.filter((name) => !folders.get(name).startsWith("crates/tools") && isOf(folders.get(name), options.system));
     if (own.length === 0) fail(`There is no system ${options.system}.`);

@@ -27,7 +27,7 @@ use crate::extremes::Extremes;
 use crate::quarantine::{self, QuarantinedRecord};
 use crate::report::{AggregateError, Handled, Report};
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
-use crate::table::{Table, backoff};
+use crate::table::{Table, patient_backoff};
 
 /// How often a batch starts over because its checkpoint moved. A lost reply or a second delivery
 /// causes one restart. More restarts mean that the mapping runs several batches of one shard at
@@ -283,7 +283,7 @@ impl<T> Aggregator<T> {
         deadline: Instant,
     ) -> Result<(), CommitError> {
         for chunk in chunks {
-            let recorded = (|| self.record_values(shard, reached, &chunk, now)).retry(backoff());
+            let recorded = (|| self.record_values(shard, reached, &chunk, now)).retry(patient_backoff());
             let distinct = with_deadline(deadline, recorded.when(StoreError::is_transient)).await?;
             let additions = Additions::of(&self.rollup, &chunk, &distinct);
             *reached = self.add(shard, reached, chunk.through, additions, now, deadline).await?;
@@ -332,7 +332,7 @@ impl<T> Aggregator<T> {
                 let commit = Commit { to, written: &written, buffer: buffer.clone(), also: None };
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
-            let commit = commit.retry(backoff());
+            let commit = commit.retry(patient_backoff());
             let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
             with_deadline(deadline, commit.when(transient)).await
         };
@@ -356,7 +356,7 @@ impl<T> Aggregator<T> {
         let name = &self.rollup.name;
         self.flush(shard, now, deadline).await?;
         let idle = || shard.idle_buffers(&self.table, name, IDLE_BUFFER, now);
-        let idle = with_deadline(deadline, idle.retry(backoff()).when(StoreError::is_transient)).await?;
+        let idle = with_deadline(deadline, idle.retry(patient_backoff()).when(StoreError::is_transient)).await?;
         for shard in idle {
             self.flush(&shard, now, deadline).await?;
         }
@@ -376,7 +376,7 @@ impl<T> Aggregator<T> {
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
             let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-            match with_deadline(deadline, commit.retry(backoff()).when(transient)).await {
+            match with_deadline(deadline, commit.retry(patient_backoff()).when(transient)).await {
                 Ok(_) => return Ok(()),
                 Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),

@@ -19,7 +19,7 @@ pub enum StoreError {
     /// The request would be refused again, for example because a permission is missing.
     #[error("DynamoDB refused the request: {0}")]
     Refused(String),
-    /// An item of the crate does not have the attributes that it must have.
+    /// An item does not have the attributes that its key requires.
     #[error("an item cannot be read: {0}")]
     Unreadable(String),
 }
@@ -29,16 +29,36 @@ impl StoreError {
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Busy(_) | Self::Unavailable(_))
     }
+
+    /// Whether an item is unreadable. Reading it again would fail again.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Unreadable(_))
+    }
+
+    /// Another transaction held an item in each try.
+    pub fn conflict() -> Self {
+        Self::Busy("TransactionConflict".to_owned())
+    }
+
+    /// An item that is not what its key promises.
+    pub fn unreadable(what: impl std::fmt::Display) -> Self {
+        Self::Unreadable(what.to_string())
+    }
+
+    /// Whether DynamoDB asks the client to retry with this error code ([error
+    /// handling](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)),
+    /// or with this reason in a canceled transaction.
+    pub fn is_busy(code: &str) -> bool {
+        BUSY.contains(&code)
+    }
 }
 
 /// How many causes of an error are in its text: those of the SDK, the HTTP client, the connection
 /// and the system, and some more.
 const CAUSES_MAX: usize = 8;
 
-/// The error codes for which DynamoDB asks the client to retry ([error
-/// handling](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)).
-/// The last three are the reasons in a canceled transaction.
-pub(crate) const BUSY: [&str; 9] = [
+/// The codes of [`StoreError::is_busy`]. The last three are reasons in a canceled transaction.
+const BUSY: [&str; 9] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
     "RequestLimitExceeded",
@@ -99,5 +119,17 @@ where
             SdkError::ConstructionFailure(_) => Self::Refused(text),
             _ => Self::Unavailable(text),
         }
+    }
+}
+
+/// The answer to a conditional write; `None` when its condition did not hold.
+pub fn unless_condition_failed<T, E>(answer: Result<T, SdkError<E, HttpResponse>>) -> Result<Option<T>, StoreError>
+where
+    E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

@@ -12,8 +12,9 @@ use crate::contribution::StatKey;
 use crate::declaration::Rollup;
 use crate::distinct::REQUESTS_MAX;
 use crate::error::StoreError;
+use crate::error::unless_condition_failed;
 use crate::measure::MeasureKind;
-use crate::table::{Table, unless_condition_failed};
+use crate::table::Table;
 
 /// How many extremes an instance caches.
 const CACHED_MAX: usize = 50_000;

@@ -43,7 +43,7 @@ pub use checkpoint::{FirstSeen, SequenceNumber, SequenceNumberError, ShardHash};
 pub use chunk::TRANSACTION_STATS_MAX;
 pub use contribution::Change;
 pub use declaration::{Policy, RESERVED_PREFIX, Rollup, RollupBuilder};
-pub use error::StoreError;
+pub use error::{StoreError, unless_condition_failed};
 pub use event::Reply;
 pub use explain::{Cost, Index};
 pub use group::Group;
@@ -58,7 +58,7 @@ pub use recount::{
     RepairError, RepairReport, Scope, corrections,
 };
 pub use report::{AggregateError, Handled, Report};
-pub use table::{TTL_ATTRIBUTE, Table};
+pub use table::{TTL_ATTRIBUTE, Table, patient_backoff};
 pub use window::Window;
 
 #[cfg(doctest)]

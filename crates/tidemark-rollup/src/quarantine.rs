@@ -118,7 +118,7 @@ pub(crate) async fn put(
     let [partition_key, _] = table.key_names();
     // Stops a batch that is delivered again from undoing the ending of a record.
     let request = table.put_item(item).condition_expression("attribute_not_exists(#pk)");
-    crate::table::unless_condition_failed(request.expression_attribute_names("#pk", partition_key).send().await)?;
+    crate::error::unless_condition_failed(request.expression_attribute_names("#pk", partition_key).send().await)?;
     Ok(())
 }
 
@@ -203,5 +203,5 @@ pub(crate) async fn end(
         names(table).into_iter().fold(update, |update, (name, of)| update.expression_attribute_names(name, of));
     let values = settled(ending, now).into_iter();
     let update = values.fold(update, |update, (name, value)| update.expression_attribute_values(name, value));
-    crate::table::unless_condition_failed(update.send().await).map(drop)
+    crate::error::unless_condition_failed(update.send().await).map(drop)
 }

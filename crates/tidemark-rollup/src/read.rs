@@ -55,6 +55,15 @@ pub enum ReadError {
     Store(#[from] StoreError),
 }
 
+impl From<ReadError> for StoreError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Store(error) => error,
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
 /// A query of one group; see [`Rollup::query`].
 pub struct Query<'r, T> {
     rollup: &'r Rollup<T>,

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::additions::Additions;
 use crate::declaration::RESERVED_PREFIX;
 use crate::error::StoreError;
-use crate::table::{Item, TTL_ATTRIBUTE, Table, unless_condition_failed};
+use crate::error::unless_condition_failed;
+use crate::table::{Item, TTL_ATTRIBUTE, Table};
 use crate::{SequenceNumber, ShardHash};
 
 /// How long a checkpoint is kept after its last move. A stream keeps its records for 24 hours, so

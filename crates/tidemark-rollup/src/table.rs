@@ -1,12 +1,10 @@
 //! The table that holds the statistics, and the requests to it.
 
 use std::collections::HashMap;
-use std::error::Error as StdError;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -17,7 +15,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, TransactWriteIt
 use aws_sdk_dynamodb::types::{Get, TransactGetItem};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
-use crate::error::{BUSY, StoreError};
+use crate::error::StoreError;
 
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
@@ -192,7 +190,7 @@ impl Table {
         if codes.contains(&"ConditionalCheckFailed") {
             return Ok(false);
         }
-        let busy: Vec<_> = codes.into_iter().filter(|code| BUSY.contains(code)).collect();
+        let busy: Vec<_> = codes.into_iter().filter(|code| StoreError::is_busy(code)).collect();
         Err(match busy.as_slice() {
             [] => StoreError::Refused(why.message().unwrap_or("canceled").to_owned()),
             _ => StoreError::Busy(busy.join(", ")),
@@ -200,33 +198,20 @@ impl Table {
     }
 }
 
-/// The answer to a conditional write; `None` when its condition did not hold.
-pub(crate) fn unless_condition_failed<A, E>(
-    answer: Result<A, SdkError<E, HttpResponse>>,
-) -> Result<Option<A>, StoreError>
-where
-    E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
-{
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The waits between tries: 14 retries, which together wait for one to two minutes. The deadline of
-/// the invocation ends them earlier.
-pub(crate) fn backoff() -> ExponentialBuilder {
+/// The waits of work that no client waits for, such as a stream consumer's or an operator's tool:
+/// 14 retries, which together wait for one to two minutes. The deadline of an invocation ends them
+/// earlier.
+pub fn patient_backoff() -> ExponentialBuilder {
     let waits = ExponentialBuilder::new().with_jitter().with_min_delay(Duration::from_millis(50));
     waits.with_max_delay(Duration::from_secs(10)).with_max_times(14)
 }
 
-/// [`backoff`] as a loop.
+/// [`patient_backoff`] as a loop.
 pub(crate) struct Retry(ExponentialBackoff);
 
 impl Retry {
     pub(crate) fn new() -> Self {
-        Self(backoff().build())
+        Self(patient_backoff().build())
     }
 
     /// Waits before the next try; `false` when there have been enough.

@@ -7,4 +7,5 @@ mod expiry;
 mod import;
 mod openapi;
 mod policies;
+mod promises;
 mod sample_events;

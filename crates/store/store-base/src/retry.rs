@@ -1,4 +1,5 @@
-//! The one retry policy: exponential backoff with jitter, in two lengths.
+//! The retry policy for requests that a client waits for: exponential backoff with jitter. That of
+//! all other work is [`crate::patient_backoff`].
 
 use std::time::Duration;
 
@@ -11,13 +12,6 @@ pub fn backoff() -> ExponentialBuilder {
     // With jitter, writers that have conflicted once do not retry at the same time.
     let waits = ExponentialBuilder::new().with_jitter().with_min_delay(Duration::from_millis(10));
     waits.with_max_delay(Duration::from_millis(200)).with_max_times(11)
-}
-
-/// The waits of work that no client waits for, such as a stream consumer's or an operator's tool:
-/// 14 retries, which together wait for one to two minutes.
-pub fn patient_backoff() -> ExponentialBuilder {
-    let waits = ExponentialBuilder::new().with_jitter().with_min_delay(Duration::from_millis(50));
-    waits.with_max_delay(Duration::from_secs(10)).with_max_times(14)
 }
 
 /// No retry begins later than this. A function has 10 seconds, and one attempt with the SDK's own

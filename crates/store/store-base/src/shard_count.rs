@@ -3,8 +3,8 @@
 //! Rows stay in the partition to which they were written. A reader that is configured with fewer
 //! partitions still has to query all of them. An item of the table keeps the number.
 
-use crate::error::unless_condition_failed;
 use crate::item::{Item, n};
+use crate::unless_condition_failed;
 use crate::{StoreError, Table};
 
 const SHARDS: &str = "shards";

@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::{
 };
 
 use crate::StoreError;
-use crate::error::canceled;
+use crate::canceled::canceled;
 use crate::item::{Item, s};
 use crate::retry::Retry;
 

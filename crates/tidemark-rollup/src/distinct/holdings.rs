@@ -11,7 +11,8 @@ use crate::additions::ItemKey;
 use crate::distinct::holding::{Holding, SHARD_RETENTION};
 use crate::distinct::{Cache, DistinctChanges, ItemChanges, REQUESTS_MAX};
 use crate::error::StoreError;
-use crate::table::{BATCH_GET_MAX, Item, Retry, Table, unless_condition_failed};
+use crate::error::unless_condition_failed;
+use crate::table::{BATCH_GET_MAX, Item, Retry, Table};
 use crate::{SequenceNumber, ShardHash};
 
 /// A holding as an item. Each write replaces it, on the condition that its version is the one that

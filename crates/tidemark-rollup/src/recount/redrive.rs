@@ -24,7 +24,7 @@ use crate::error::StoreError;
 use crate::extremes::Extremes;
 use crate::quarantine::{self, Ending, QuarantinedRecord};
 use crate::shard::{Checkpoint, Commit, CommitError, OPERATOR, Shard, checkpoint_partition};
-use crate::table::{Table, backoff};
+use crate::table::{Table, patient_backoff};
 
 /// The result of a redrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl<T> Aggregator<T> {
             let why = DecodeError::new("no-key", "the record does not contain the key of its item");
             return Ok(RedriveOutcome::Unreadable(why));
         };
-        (|| self.try_redrive(record, &key, items, now)).retry(backoff()).when(StoreError::is_transient).await
+        (|| self.try_redrive(record, &key, items, now)).retry(patient_backoff()).when(StoreError::is_transient).await
     }
 
     /// Settles a record without counting its item, unless the record is settled. No later redrive
@@ -107,7 +107,7 @@ impl<T> Aggregator<T> {
                 None => self.end(record, Ending::Dismissed, now).await,
             }
         };
-        dismiss.retry(backoff()).when(StoreError::is_transient).await
+        dismiss.retry(patient_backoff()).when(StoreError::is_transient).await
     }
 
     async fn try_redrive(

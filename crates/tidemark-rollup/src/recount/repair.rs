@@ -21,7 +21,7 @@ use crate::distinct::{ItemChanges, REQUESTS_MAX, place};
 use crate::error::StoreError;
 use crate::recount::{Measurement, Recounter};
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
-use crate::table::backoff;
+use crate::table::patient_backoff;
 use crate::{FirstSeen, SequenceNumber, extremes};
 
 /// The most statistics of one transaction: the [100
@@ -225,7 +225,7 @@ impl<T: Clone> Recounter<'_, T> {
             }
             let position = Position { shard: Shard::repair().hash(), checkpoint: read.number, through: record };
             let apply = || async { Holdings::default().apply(table, position, &items, now).await };
-            let distinct = apply.retry(backoff()).when(StoreError::is_transient).await?;
+            let distinct = apply.retry(patient_backoff()).when(StoreError::is_transient).await?;
             let mut additions = Additions::default();
             additions.count(rollup, &distinct);
             *read = self.commit(read, additions, now).await?;
@@ -255,7 +255,7 @@ impl<T: Clone> Recounter<'_, T> {
             .map(|(key, values)| async move {
                 let records = values.keys().map(|entry| (entry.as_str(), first_seen)).collect();
                 let write = || first_seen::write(table, key, &records);
-                let all = write.retry(backoff()).when(StoreError::is_transient).await?;
+                let all = write.retry(patient_backoff()).when(StoreError::is_transient).await?;
                 let others = values.iter().filter(|(entry, _)| all.get(*entry) != Some(&first_seen));
                 Ok::<_, StoreError>((values.len(), others.map(|(_, value)| *value).collect::<Vec<_>>()))
             })
@@ -284,6 +284,6 @@ impl<T: Clone> Recounter<'_, T> {
             shard.commit(table, rollup, read, commit, now)
         };
         let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-        commit.retry(backoff()).when(transient).await
+        commit.retry(patient_backoff()).when(transient).await
     }
 }

@@ -9,7 +9,7 @@ use crate::SequenceNumber;
 use crate::additions::{Additions, ItemKey};
 use crate::error::StoreError;
 use crate::shard::{Checkpoint, Shard, checkpoint_partition};
-use crate::table::{Item, Table, backoff};
+use crate::table::{Item, Table, patient_backoff};
 
 /// How often all items are read until those that move are known, and the pause between the reads.
 const SNAPSHOT_TRIES_MAX: usize = 50;
@@ -49,7 +49,7 @@ impl Snapshot {
         let mut moving = BTreeSet::new();
         let mut before = items(table, rollup, stream_arn, stats).await?;
         for _ in 0..SNAPSHOT_TRIES_MAX {
-            let moment = (|| at_once(table, &moving)).retry(backoff()).when(StoreError::is_transient).await?;
+            let moment = (|| at_once(table, &moving)).retry(patient_backoff()).when(StoreError::is_transient).await?;
             let mut after = items(table, rollup, stream_arn, stats).await?;
             let keys = before.keys().chain(after.keys());
             let moved: BTreeSet<_> = keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect();

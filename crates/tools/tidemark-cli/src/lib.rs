@@ -82,16 +82,15 @@ const UNANSWERED: &str = "DynamoDB does not answer. For the local stack, pass --
 /// Whether a request to DynamoDB got no answer.
 fn is_unanswered(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        let own = matches!(cause.downcast_ref(), Some(StoreError::Unavailable(_)));
-        let rollup = cause.downcast_ref::<rollup::StoreError>().or(match cause.downcast_ref() {
+        let error = cause.downcast_ref::<StoreError>().or(match cause.downcast_ref() {
             Some(RecountError::Store(error)) => Some(error),
             _ => None,
         });
-        let rollup = rollup.or(match cause.downcast_ref() {
+        let error = error.or(match cause.downcast_ref() {
             Some(RepairError::Store(error)) => Some(error),
             _ => None,
         });
-        own || matches!(rollup, Some(rollup::StoreError::Unavailable(_)))
+        matches!(error, Some(StoreError::Unavailable(_)))
     })
 }
 

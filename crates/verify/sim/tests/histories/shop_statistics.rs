@@ -6,12 +6,17 @@ use sim::play_activities;
 #[test]
 fn the_statistics_of_the_activities_are_exact() {
     let mut all = Outcome::default();
-    for seed in 1..31 {
+    for seed in crate::seeds(4, 30) {
         all.add(play_activities(seed, None, false).unwrap());
     }
     let first: Vec<_> = all.miscounts.iter().take(5).collect();
     assert!(first.is_empty(), "{first:#?}");
-    assert!(all.changes > 1_000 && all.faults.total() > 500, "{} changes, {}", all.changes, all.faults);
+    assert!(
+        !crate::is_long() || all.changes > 1_000 && all.faults.total() > 500,
+        "{} changes, {}",
+        all.changes,
+        all.faults
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! `make sim-shop` plays more.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::thread;
 
 use sim::{Embedded, ShopOutcome, Weakness, play_shop};
@@ -12,7 +12,7 @@ fn play(seed: u64, weakness: Option<Weakness>) -> ShopOutcome {
 }
 
 /// Plays the histories of some seeds on two threads.
-fn play_all(seeds: Range<u64>) -> Vec<ShopOutcome> {
+fn play_all(seeds: RangeInclusive<u64>) -> Vec<ShopOutcome> {
     let (odd, even) = seeds.partition::<Vec<_>, _>(|seed| seed % 2 == 1);
     let half = |seeds: Vec<u64>| move || seeds.into_iter().map(|seed| play(seed, None)).collect::<Vec<_>>();
     thread::scope(|scope| {
@@ -26,15 +26,17 @@ fn play_all(seeds: Range<u64>) -> Vec<ShopOutcome> {
 /// Asserts that two of the histories are wrong. `seeds` start where the first one was: after a change
 /// to the simulation, `make sim-shop WEAKNESS=... SEEDS=100` names others.
 fn assert_caught(weakness: Weakness, seeds: Range<u64>) {
-    let wrong = seeds.filter(|seed| !play(*seed, Some(weakness)).broken.is_empty()).take(2);
-    assert_eq!(wrong.count(), 2, "{weakness:?}");
+    let enough = if crate::is_long() { 2 } else { 1 };
+    let wrong: Vec<_> = seeds.filter(|seed| !play(*seed, Some(weakness)).broken.is_empty()).take(enough).collect();
+    println!("the first wrong histories: {wrong:?}");
+    assert_eq!(wrong.len(), enough, "{weakness:?}");
 }
 
 #[test]
 fn no_crowd_breaks_a_promise() {
     let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut calm, mut rows) = (0, 0);
-    for outcome in play_all(1..25) {
+    for outcome in play_all(crate::seeds(2, 24)) {
         assert!(outcome.broken.is_empty(), "make sim-shop SEED={}: {:#?}", outcome.seed, outcome.broken);
         // A client of the original design comes in calm histories too.
         calm += usize::from(outcome.faults.keys().all(|kind| kind.starts_with("foreign ")));
@@ -43,13 +45,17 @@ fn no_crowd_breaks_a_promise() {
             *faults.entry(fault).or_default() += count;
         }
     }
+    if !crate::is_long() {
+        return;
+    }
     assert!(faults.len() >= 15, "each kind of fault has to strike: {faults:?}");
     assert!(calm > 0 && rows > 500, "{calm} calm histories, {rows} rows");
 }
 
 #[test]
 fn a_crowd_comes_again_just_as_it_was() {
-    assert_eq!(play(7, None), play(7, None));
+    let seed = if crate::is_long() { 7 } else { 1 };
+    assert_eq!(play(seed, None), play(seed, None));
 }
 
 #[test]
