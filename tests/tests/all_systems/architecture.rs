@@ -81,6 +81,30 @@ fn crates_use_only_what_their_row_allows() {
 }
 
 #[test]
+fn each_crate_uses_each_of_its_dependencies() {
+    for package in metadata()["packages"].as_array().unwrap() {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let files = rust_files(folder).into_iter();
+        let text: String = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let name = dependency["name"].as_str().unwrap();
+            // Only a feature of it is wanted: the manifest says why.
+            if name == "cc" {
+                continue;
+            }
+            let library = match name {
+                "dynoxide-rs" => "dynoxide".to_owned(),
+                "md-5" => "md5".to_owned(),
+                "tidemark-rollup" => "rollup".to_owned(),
+                name => name.replace('-', "_"),
+            };
+            let is_used = [format!("{library}::"), format!("use {library};"), format!("#[{library}")];
+            assert!(is_used.iter().any(|use_of| text.contains(use_of)), "{}: {name} is not used", package["name"]);
+        }
+    }
+}
+
+#[test]
 fn the_domain_knows_no_async_no_aws_and_no_serde() {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
