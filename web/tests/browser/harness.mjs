@@ -15,7 +15,7 @@ import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 /** The timeout of a step. It is far longer than any step takes and only ends a test that hangs. */
 const PATIENCE_MS = 20_000;
 /** The pause between two reads of a value outside the page, which cannot be observed. */
-const POLL_MS = 20;
+const POLL_MS = 50;
 
 /**
  * Starts a browser for the test file. Returns a function that opens a page in a fresh profile.

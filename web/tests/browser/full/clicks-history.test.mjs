@@ -6,6 +6,19 @@ import { problem } from '../harness.mjs';
 
 const { open } = useClicks();
 
+test('a preset shows that many days, newest first', async () => {
+  const { page, close } = await open();
+  await figures(page);
+  await page.getByRole('button', { name: '7 days', exact: true }).click();
+  const rows = page.getByTestId('periods').locator('tr');
+  await page.waitForFunction(() => document.querySelectorAll('[data-testid=periods] tr').length === 7);
+  const year = new Date().getUTCFullYear();
+  assert.match(await rows.first().innerText(), new RegExp(String(year)));
+  assert.equal(await page.getByLabel('From', { exact: true }).first().inputValue(), day(-6));
+  assert.equal(await page.getByLabel('To', { exact: true }).first().inputValue(), day(0));
+  await close();
+});
+
 test('two chosen dates are a range, and all its days can be shown', async () => {
   const { page, close } = await open();
   await figures(page);

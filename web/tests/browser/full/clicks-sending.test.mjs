@@ -6,6 +6,44 @@ import { becomes, problem } from '../harness.mjs';
 
 const { open } = useClicks();
 
+test('twenty quick clicks of one visitor are twenty clicks and one visitor', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  for (let i = 0; i < 20; i++) await page.getByTestId('click').click();
+  await totalReaches(page, before.total + 20);
+  await clicksCounted(page);
+  const after = await figures(page);
+  assert.equal(after.total, before.total + 20);
+  assert.equal(after.visitors, before.visitors + 1);
+  await close();
+});
+
+test('a visitor can change the name within the rules of the API', async () => {
+  const { page, close } = await open();
+  const name = page.getByLabel('Your visitor name', { exact: true });
+  const save = page.getByRole('button', { name: 'Save: Your visitor name' });
+  for (const [wrong, message] of [
+    ['', 'Enter at least one character.'],
+    ['STAT#DAILY', 'The name cannot contain “#”.'],
+    ['x'.repeat(129), 'Enter at most 128 characters.'],
+  ]) {
+    await name.fill(wrong ?? '');
+    await save.click();
+    await page.getByText(message ?? '').waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+  }
+  await name.fill('訪問者 1');
+  await save.click();
+  await page.getByText('Saved.').waitFor();
+  const sent = page.waitForRequest((request) => request.method() === 'POST');
+  await page.getByTestId('click').click();
+  assert.deepEqual((await sent).postDataJSON(), { userId: '訪問者 1', clickCount: 1, target: 'tide' });
+  await clicksCounted(page);
+  await page.reload();
+  assert.equal(await name.inputValue(), '訪問者 1');
+  await close();
+});
+
 test('a rejected click shows the reason and can be dismissed', async () => {
   const { page, close } = await open({
     prepare: (page) =>

@@ -9,6 +9,27 @@ import { becomes, named } from '../harness.mjs';
 
 const { open, openWith } = useClicks();
 
+test('the top targets have rank, clicks and visitors, and are read again only when the total has changed', async () => {
+  const server = new ClicksServer();
+  const { page, close } = await openWith(server);
+  assert.deepEqual((await targets(page)).slice(0, 2), [
+    ['1', 'tide', '168', '21'],
+    ['2', '/pricing', '96', '34'],
+  ]);
+  await figures(page);
+  server.asked = [];
+  await becomes(() => server.asked.filter((path) => path === '/stats/total').length >= 3, true);
+  assert.deepEqual(
+    server.asked.filter((path) => path.includes('?')),
+    [],
+  );
+  server.count('/pricing', 200);
+  await server.asks(`/stats/targets?date=${today}&limit=10`);
+  await page.getByTestId('targets').getByText('296').waitFor();
+  assert.deepEqual((await targets(page))[0], ['1', '/pricing', '296', '34']);
+  await close();
+});
+
 test('a click has the target of the field, which is kept', async () => {
   const server = new ClicksServer();
   const { page, close } = await openWith(server);

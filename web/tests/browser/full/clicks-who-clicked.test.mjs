@@ -1,11 +1,42 @@
-/** The list of single clicks: unreadable rows, wrong tokens, and where the token is stored. */
+/** The list of single clicks: its pages, unreadable rows, wrong tokens, and where the token is stored. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useClicks, useToken } from '../clicks-page.mjs';
-import { stackToken } from '../harness.mjs';
+import { figures, totalReaches, useClicks, useToken } from '../clicks-page.mjs';
+import { stackToken, unique } from '../harness.mjs';
 
 const { open } = useClicks();
 const token = stackToken('TIDEMARK_OPERATOR_TOKEN');
+
+test('with the token, the clicks of today and of one visitor are listed page by page', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  const name = unique('operator-test');
+  await page.getByLabel('Your visitor name', { exact: true }).fill(name);
+  await page.getByRole('button', { name: 'Save: Your visitor name' }).click();
+  // One more than a page of the list.
+  const clicks = 26;
+  for (let i = 0; i < clicks; i++) await page.getByTestId('click').click();
+  await totalReaches(page, before.total + clicks);
+
+  await useToken(page, token);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  const rows = page.getByTestId('who').locator('tr');
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), 25);
+
+  await page.getByRole('button', { name: 'Search by visitor' }).click();
+  assert.equal(await page.getByLabel('Visitor', { exact: true }).inputValue(), name);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), 25);
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('[data-testid=who] tr').length === 26);
+  assert.equal(await page.getByRole('button', { name: 'More' }).count(), 0);
+  const times = await page.locator('[data-testid=who] .time').allInnerTexts();
+  assert.deepEqual(times, times.toSorted().toReversed(), 'newest first');
+  assert.deepEqual(new Set(await page.locator('[data-testid=who] .who').allInnerTexts()), new Set([name]));
+  await close();
+});
 
 test('an invalid count and unreadable rows do not hide the other clicks', async () => {
   const { page, close } = await open({

@@ -7,6 +7,32 @@ import { OkusuriServer, today } from '../okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
+test('a pasted code signs in at once, a wrong one shows how many attempts are left', async () => {
+  const server = new OkusuriServer();
+  server.isSignedIn = false;
+  const { page, close } = await open(server);
+  await page.getByLabel('Email address').fill(' mio@example.org ');
+  await page.getByRole('button', { name: 'Send me a code' }).click();
+  const code = page.getByRole('textbox', { name: 'Code' });
+  assert.equal(await code.getAttribute('autocomplete'), 'one-time-code');
+  assert.equal(await code.getAttribute('inputmode'), 'numeric');
+  await code.fill('999 999');
+  await page.getByText('This code is wrong. You have 3 attempts left.').waitFor();
+  assert.equal(await code.inputValue(), '');
+  // A phone may reload the page while the user reads the email.
+  await page.reload();
+  await code.fill('Your code is 123456');
+  await page.getByTestId('take').waitFor();
+  const asked = server.changes.filter(({ path }) => path === 'sign-in/email');
+  assert.deepEqual(
+    asked.map(({ body }) => body),
+    [{ email: 'mio@example.org', locale: 'en' }],
+  );
+  const verified = server.changes.at(-1);
+  assert.deepEqual(verified?.body, { email: 'mio@example.org', code: '123456', timeZone: 'Asia/Tokyo', locale: 'en' });
+  await close();
+});
+
 for (const [type, said] of [
   ['code-expired', 'This code has expired or was already used. Request a new one.'],
   ['code-locked', 'Too many wrong codes. You can request a new code in 41 minutes.'],

@@ -2,22 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import {
-  clicksCounted,
-  day,
-  figures,
-  target,
-  targets,
-  totalReaches,
-  unit,
-  useClicks,
-  useToken,
-} from '../clicks-page.mjs';
+import { clicksCounted, day, figures, target, targets, totalReaches, unit, useClicks } from '../clicks-page.mjs';
 import { ClicksServer, today } from '../clicks-server.mjs';
-import { becomes, problem, stackToken, unique } from '../harness.mjs';
+import { problem } from '../harness.mjs';
 
 const { open, openWith } = useClicks();
-const token = stackToken('TIDEMARK_OPERATOR_TOKEN');
 
 test('a click raises today, the month and the total by one, and a new visitor by one', async () => {
   const { page, close } = await open();
@@ -32,18 +21,6 @@ test('a click raises today, the month and the total by one, and a new visitor by
     month: before.month + 1,
     total: before.total + 1,
   });
-  await close();
-});
-
-test('twenty quick clicks of one visitor are twenty clicks and one visitor', async () => {
-  const { page, close } = await open();
-  const before = await figures(page);
-  for (let i = 0; i < 20; i++) await page.getByTestId('click').click();
-  await totalReaches(page, before.total + 20);
-  await clicksCounted(page);
-  const after = await figures(page);
-  assert.equal(after.total, before.total + 20);
-  assert.equal(after.visitors, before.visitors + 1);
   await close();
 });
 
@@ -110,45 +87,6 @@ test('a click made offline is sent when the browser is online again', async () =
   await close();
 });
 
-test('a visitor can change the name within the rules of the API', async () => {
-  const { page, close } = await open();
-  const name = page.getByLabel('Your visitor name', { exact: true });
-  const save = page.getByRole('button', { name: 'Save: Your visitor name' });
-  for (const [wrong, message] of [
-    ['', 'Enter at least one character.'],
-    ['STAT#DAILY', 'The name cannot contain “#”.'],
-    ['x'.repeat(129), 'Enter at most 128 characters.'],
-  ]) {
-    await name.fill(wrong ?? '');
-    await save.click();
-    await page.getByText(message ?? '').waitFor();
-    assert.equal(await name.getAttribute('aria-invalid'), 'true');
-  }
-  await name.fill('訪問者 1');
-  await save.click();
-  await page.getByText('Saved.').waitFor();
-  const sent = page.waitForRequest((request) => request.method() === 'POST');
-  await page.getByTestId('click').click();
-  assert.deepEqual((await sent).postDataJSON(), { userId: '訪問者 1', clickCount: 1, target: 'tide' });
-  await clicksCounted(page);
-  await page.reload();
-  assert.equal(await name.inputValue(), '訪問者 1');
-  await close();
-});
-
-test('a preset shows that many days, newest first', async () => {
-  const { page, close } = await open();
-  await figures(page);
-  await page.getByRole('button', { name: '7 days', exact: true }).click();
-  const rows = page.getByTestId('periods').locator('tr');
-  await page.waitForFunction(() => document.querySelectorAll('[data-testid=periods] tr').length === 7);
-  const year = new Date().getUTCFullYear();
-  assert.match(await rows.first().innerText(), new RegExp(String(year)));
-  assert.equal(await page.getByLabel('From', { exact: true }).first().inputValue(), day(-6));
-  assert.equal(await page.getByLabel('To', { exact: true }).first().inputValue(), day(0));
-  await close();
-});
-
 test('the CSV file has a header and one line per day of the range, oldest first', async () => {
   const { page, close } = await open();
   const { today } = await figures(page);
@@ -184,58 +122,6 @@ test('the chart is drawn, and a tooltip shows the numbers of a bar', async () =>
   await chart.scrollIntoViewIfNeeded();
   await chart.locator('.u-over').hover();
   await page.locator('.tip').getByText('unique visitors').waitFor();
-  await close();
-});
-
-test('with the token, the clicks of today and of one visitor are listed page by page', async () => {
-  const { page, close } = await open();
-  const before = await figures(page);
-  const name = unique('operator-test');
-  await page.getByLabel('Your visitor name', { exact: true }).fill(name);
-  await page.getByRole('button', { name: 'Save: Your visitor name' }).click();
-  // One more than a page of the list.
-  const clicks = 26;
-  for (let i = 0; i < clicks; i++) await page.getByTestId('click').click();
-  await totalReaches(page, before.total + clicks);
-
-  await useToken(page, token);
-  await page.getByRole('button', { name: 'Show', exact: true }).click();
-  const rows = page.getByTestId('who').locator('tr');
-  await rows.first().waitFor();
-  assert.equal(await rows.count(), 25);
-
-  await page.getByRole('button', { name: 'Search by visitor' }).click();
-  assert.equal(await page.getByLabel('Visitor', { exact: true }).inputValue(), name);
-  await page.getByRole('button', { name: 'Show', exact: true }).click();
-  await rows.first().waitFor();
-  assert.equal(await rows.count(), 25);
-  await page.getByRole('button', { name: 'More' }).click();
-  await page.waitForFunction(() => document.querySelectorAll('[data-testid=who] tr').length === 26);
-  assert.equal(await page.getByRole('button', { name: 'More' }).count(), 0);
-  const times = await page.locator('[data-testid=who] .time').allInnerTexts();
-  assert.deepEqual(times, times.toSorted().toReversed(), 'newest first');
-  assert.deepEqual(new Set(await page.locator('[data-testid=who] .who').allInnerTexts()), new Set([name]));
-  await close();
-});
-
-test('the top targets have rank, clicks and visitors, and are read again only when the total has changed', async () => {
-  const server = new ClicksServer();
-  const { page, close } = await openWith(server);
-  assert.deepEqual((await targets(page)).slice(0, 2), [
-    ['1', 'tide', '168', '21'],
-    ['2', '/pricing', '96', '34'],
-  ]);
-  await figures(page);
-  server.asked = [];
-  await becomes(() => server.asked.filter((path) => path === '/stats/total').length >= 3, true);
-  assert.deepEqual(
-    server.asked.filter((path) => path.includes('?')),
-    [],
-  );
-  server.count('/pricing', 200);
-  await server.asks(`/stats/targets?date=${today}&limit=10`);
-  await page.getByTestId('targets').getByText('296').waitFor();
-  assert.deepEqual((await targets(page))[0], ['1', '/pricing', '296', '34']);
   await close();
 });
 
