@@ -1,7 +1,7 @@
 /** Builds the text of an entry in the reader's language from its attributes. */
 import { formatCount, formatShare, formatSigned } from '../shared/format.ts';
 import { formatMoney } from '../shared/numbers.ts';
-import type { Entry } from './entries.ts';
+import type { Entry } from './api.ts';
 import type { Words } from './words.ts';
 
 /** The kinds that this page has texts for. */

@@ -1,15 +1,5 @@
 /** Merges pages of journal entries and groups the entries by day. */
-
-/** An entry of the journal. */
-export interface Entry {
-  /** A UUIDv7, so that newer entries have greater IDs. */
-  readonly id: string;
-  /** Epoch milliseconds. */
-  readonly atMs: number;
-  /** An English sentence, for kinds that this page has no text for. */
-  readonly message: string;
-  readonly attributes: Readonly<Record<string, string>>;
-}
+import type { Entry } from './api.ts';
 
 /** The entries of one day in the reader's time zone, newest first. */
 export interface Day {

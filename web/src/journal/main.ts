@@ -1,7 +1,7 @@
 /** Starts the recent events page. */
 import { mount } from 'svelte';
 import '../shared/base.css';
-import LatelyPage from './LatelyPage.svelte';
+import JournalPage from './JournalPage.svelte';
 
 const target = document.getElementById('app');
-if (target) mount(LatelyPage, { target });
+if (target) mount(JournalPage, { target });

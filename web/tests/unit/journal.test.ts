@@ -1,9 +1,10 @@
 /** Entries of the journal: their order, their days, and their texts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { groupByDay, overlaps, mergeEntries, type Entry } from '../../src/lately/entries.ts';
-import { sentence } from '../../src/lately/sentence.ts';
-import { words } from '../../src/lately/words.ts';
+import type { Entry } from '../../src/journal/api.ts';
+import { groupByDay, overlaps, mergeEntries } from '../../src/journal/entries.ts';
+import { sentence } from '../../src/journal/sentence.ts';
+import { words } from '../../src/journal/words.ts';
 
 const entry = (id: string, attributes: Record<string, string> = {}, atMs = 0): Entry => ({
   id,

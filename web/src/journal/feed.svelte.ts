@@ -2,9 +2,9 @@
  * The entries that have been read so far, as reactive state. New entries are added on top, older
  * ones at the end.
  */
-import { asApiError, type ApiError } from '../shared/api.ts';
-import type { Page } from '../shared/decode.ts';
-import { mergeEntries, overlaps, type Entry } from './entries.ts';
+import { asApiError, type ApiError, type Page } from '../shared/api.ts';
+import type { Entry } from './api.ts';
+import { mergeEntries, overlaps } from './entries.ts';
 
 /**
  * The most pages that are read to reach the known entries. If there are more, the list starts again
@@ -48,14 +48,14 @@ export class Feed {
       const known = mergeEntries(this.entries ?? [], this.held);
       let page = await this.#read(null, signal);
       let read = page.items;
-      for (let pages = 1; !overlaps(known, read, page.cursor === null) && pages < GAP_PAGES_MAX; pages++) {
-        page = await this.#read(page.cursor, signal);
+      for (let pages = 1; !overlaps(known, read, page.cursor === undefined) && pages < GAP_PAGES_MAX; pages++) {
+        page = await this.#read(page.cursor ?? null, signal);
         read = [...read, ...page.items];
       }
       if (signal.aborted) return;
       this.error = null;
-      if (this.entries === null || !overlaps(known, read, page.cursor === null)) {
-        this.#restart(read, page.cursor);
+      if (this.entries === null || !overlaps(known, read, page.cursor === undefined)) {
+        this.#restart(read, page.cursor ?? null);
         return;
       }
       const shown = new Set(known.map((entry) => entry.id));
@@ -87,7 +87,7 @@ export class Feed {
       // The list may have been restarted in the meantime.
       if (this.#cursor === cursor) {
         this.entries = mergeEntries(this.entries ?? [], page.items);
-        this.#cursor = page.cursor;
+        this.#cursor = page.cursor ?? null;
       }
     } catch (failure) {
       this.olderError = asApiError(failure);
