@@ -1,8 +1,9 @@
-/** The build of the pages. Each page is an HTML file; pages and API are served from one origin. */
+/** The build of the pages. `shells.ts` lists them; pages and API are served from one origin. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
+import { htmlShells, shellInputs } from './shells.ts';
 
 /** The running stack to which `npm run dev` forwards API requests. */
 const api = process.env['TIDEMARK_URL'] ?? 'http://127.0.0.1:3000';
@@ -72,17 +73,11 @@ function source(output: Rolldown.OutputBundle[string] | undefined): string {
 }
 
 export default defineConfig({
-  plugins: [svelte(), offlineShell()],
+  plugins: [htmlShells(), svelte(), offlineShell()],
   build: {
     rolldownOptions: {
       input: {
-        start: 'index.html',
-        clicks: 'tide/index.html',
-        game: 'game/index.html',
-        shop: 'shop/index.html',
-        lately: 'lately/index.html',
-        operator: 'operator/index.html',
-        okusuri: worker.page,
+        ...shellInputs,
         [worker.name]: 'src/okusuri/worker/worker.ts',
       },
       output: {

@@ -12,7 +12,7 @@ import { scenes as clicksScenes } from './clicks-scenes.mjs';
 import { scenes as gameScenes } from './game-scenes.mjs';
 import { scenes as okusuriScenes } from './okusuri-scenes.mjs';
 import { scenes as operatorScenes } from './operator-scenes.mjs';
-import { scenes as shopScenes } from './shop-scenes.mjs';
+import { journalScenes, scenes as shopScenes } from './shop-scenes.mjs';
 import { scenes as startScenes } from './start-scenes.mjs';
 
 const folder = process.argv[2] ?? 'screenshots';
@@ -28,6 +28,7 @@ const scenes = [
   ...Object.entries(clicksScenes),
   ...Object.entries(gameScenes).map(([name, scene]) => /** @type {const} */ ([`game-${name}`, scene])),
   ...Object.entries(shopScenes),
+  ...Object.entries(journalScenes),
   ...Object.entries(okusuriScenes),
   ...Object.entries(operatorScenes),
 ].filter(([name]) => wanted.test(name));

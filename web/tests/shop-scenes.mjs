@@ -47,7 +47,7 @@ const ledger = (page) => page.getByTestId('ledger').locator('tr.line').first().w
 /** @param {Page} page */
 const log = (page) => page.locator('[data-testid=log] li').first().waitFor();
 
-/** @type {Record<string, Scene>} */
+/** The scenes of the shop page. @type {Record<string, Scene>} */
 export const scenes = {
   'shop-list': scene(shop, (page) => page.getByText('€24.50').or(page.getByText('€ 24.50')).waitFor()),
   'shop-list-empty': scene(shop, (page) => page.locator('code').waitFor(), {
@@ -191,6 +191,10 @@ export const scenes = {
     },
     { staff: true },
   ),
+};
+
+/** The scenes of the recent events page. @type {Record<string, Scene>} */
+export const journalScenes = {
   lately: scene(lately, log),
   'lately-new': scene(lately, async (page, server) => {
     await log(page);

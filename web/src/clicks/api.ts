@@ -1,9 +1,6 @@
-/**
- * The requests of the clicks page. The members of responses have the names of the table's
- * attributes.
- */
-import { requestFile, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
-import { count, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
+/** The requests of the clicks page. */
+import { bearer, query, requestFile, requestJson, requestPage } from '../shared/api.ts';
+import type { Item, JsonObject, Page, Schema } from '../shared/api.ts';
 import type { DayRange } from '../shared/days.ts';
 import { periodRange, type Unit, type View } from './units.ts';
 
@@ -11,37 +8,19 @@ import { periodRange, type Unit, type View } from './units.ts';
  * Clicks and unique visitors of one hour (`YYYY-MM-DDTHH`), day (`YYYY-MM-DD`), ISO week
  * (`YYYY-Www`) or month (`YYYY-MM`).
  */
-export interface Stat {
-  readonly period: string;
-  readonly totalClicks: number;
-  readonly uniqueUsers: number;
-}
+export type Stat = Omit<Schema<'Day'>, 'date'> & { readonly period: string };
 
 /** Clicks and unique visitors of one target. */
-export interface TargetStat {
-  readonly target: string;
-  readonly totalClicks: number;
-  readonly uniqueUsers: number;
-}
+export type TargetStat = Item<'Targets'>;
 
-/** One stored click. `createDateTime` is ISO 8601 in UTC, with milliseconds. */
-export interface StoredClick {
-  readonly userId: string;
-  readonly createDateTime: string;
-  /** `null` when another client stored a value that is not a number. */
-  readonly clickCount: number | null;
-  /** `null` when the click has none. */
-  readonly target: string | null;
-}
+/** One stored click. */
+export type StoredClick = Item<'ClickPage'>;
 
 /** A click to send. `key` is the idempotency key: a UUIDv7 that contains the time of the click. */
-export interface NewClick {
+export type NewClick = Pick<Schema<'NewClick'>, 'userId' | 'target'> & {
   readonly key: string;
-  readonly userId: string;
   readonly clickCount: number;
-  /** Missing in a click that an earlier version of the page has kept. */
-  readonly target?: string;
-}
+};
 
 /** Clicks per page in the operator's lists. */
 const PAGE_CLICKS = 25;
@@ -66,17 +45,17 @@ export async function postClick(click: NewClick): Promise<void> {
 
 /** `GET /stats/total`. */
 export async function getTotal(signal: AbortSignal): Promise<number> {
-  return count(await requestJson('/stats/total', { signal }), 'totalClicks');
+  return (await requestJson<Schema<'Total'>>('/stats/total', { signal })).totalClicks;
 }
 
 /** `GET /stats/daily/{date}`. */
 export async function getDay(day: string, signal: AbortSignal): Promise<Stat> {
-  return stat(await requestJson(`/stats/daily/${day}`, { signal }), 'date');
+  return stat('day')(await requestJson<Schema<'Day'>>(`/stats/daily/${day}`, { signal }));
 }
 
 /** `GET /stats/monthly/{month}`. */
 export async function getMonth(month: string, signal: AbortSignal): Promise<Stat> {
-  return stat(await requestJson(`/stats/monthly/${month}`, { signal }), 'month');
+  return stat('month')(await requestJson<Schema<'Month'>>(`/stats/monthly/${month}`, { signal }));
 }
 
 /** `GET /stats/daily`: oldest first, days without clicks included. */
@@ -86,8 +65,7 @@ export function getDays(range: DayRange, signal: AbortSignal): Promise<readonly 
 
 /** `GET /stats/hourly`, `/daily`, `/weekly` or `/monthly`: oldest first, without gaps. */
 export async function getSeries(view: View, signal: AbortSignal): Promise<readonly Stat[]> {
-  const { period } = SERIES[view.unit];
-  return page(await requestJson(seriesPath(view), { signal }), (item) => stat(item, period)).items;
+  return (await requestPage<Counts>(seriesPath(view), { signal })).items.map(stat(view.unit));
 }
 
 /** The same as {@link getSeries} as CSV. */
@@ -97,11 +75,7 @@ export async function getSeriesCsv(view: View): Promise<Blob> {
 
 /** `GET /stats/targets`: the targets of a day with the most clicks, most first. */
 export async function getTargets(day: string, limit: number, signal: AbortSignal): Promise<readonly TargetStat[]> {
-  return page(await requestJson(targetsPath(day, limit), { signal }), (item) => ({
-    target: text(item, 'target'),
-    totalClicks: count(item, 'totalClicks'),
-    uniqueUsers: count(item, 'uniqueUsers'),
-  })).items;
+  return (await requestPage<TargetStat>(targetsPath(day, limit), { signal })).items;
 }
 
 /** The same as {@link getTargets} as CSV. */
@@ -111,7 +85,8 @@ export async function getTargetsCsv(day: string, limit: number): Promise<Blob> {
 
 /** `GET /days/{date}/clicks`. Requires the operator token. */
 export function getDayClicks(token: string, day: string, cursor: string | null): Promise<Page<StoredClick>> {
-  return clickPage(`/days/${encodeURIComponent(day)}/clicks`, {}, token, cursor);
+  const path = `/days/${encodeURIComponent(day)}/clicks${query({ limit: PAGE_CLICKS, cursor })}`;
+  return requestPage(path, { headers: bearer(token) });
 }
 
 /** `GET /users/{userId}/clicks`, newest first. Requires the operator token. */
@@ -121,42 +96,24 @@ export function getUserClicks(
   range: DayRange,
   cursor: string | null,
 ): Promise<Page<StoredClick>> {
-  const query = { from: range.from, to: range.to, order: 'desc' };
-  return clickPage(`/users/${encodeURIComponent(userId)}/clicks`, query, token, cursor);
-}
-
-async function clickPage(
-  path: string,
-  query: Record<string, string>,
-  token: string,
-  cursor: string | null,
-): Promise<Page<StoredClick>> {
-  const parameters = new URLSearchParams({ ...query, limit: String(PAGE_CLICKS) });
-  if (cursor !== null) parameters.set('cursor', cursor);
-  const request: ApiRequest = { headers: { authorization: `Bearer ${token}` } };
-  const body = await requestJson(`${path}?${parameters}`, request);
-  return page(body, (item) => ({
-    userId: text(item, 'userId'),
-    createDateTime: text(item, 'createDateTime'),
-    clickCount: optionalCount(item, 'clickCount'),
-    target: optionalText(item, 'target'),
-  }));
+  const asked = query({ ...range, order: 'desc', limit: PAGE_CLICKS, cursor });
+  return requestPage(`/users/${encodeURIComponent(userId)}/clicks${asked}`, { headers: bearer(token) });
 }
 
 function seriesPath({ unit, range, target }: View): string {
-  const query = new URLSearchParams({ ...periodRange(unit, range) });
-  if (target !== null) query.set('target', target);
-  return `${SERIES[unit].path}?${query}`;
+  return SERIES[unit].path + query({ ...periodRange(unit, range), target });
 }
 
 function targetsPath(day: string, limit: number): string {
-  return `/stats/targets?${new URLSearchParams({ date: day, limit: String(limit) })}`;
+  return `/stats/targets${query({ date: day, limit })}`;
 }
 
-function stat(body: JsonObject, period: (typeof SERIES)[Unit]['period']): Stat {
-  return {
-    period: text(body, period),
-    totalClicks: count(body, 'totalClicks'),
-    uniqueUsers: count(body, 'uniqueUsers'),
+type Counts = Omit<Stat, 'period'>;
+
+/** Gives the period of a row one name for all units. */
+function stat(unit: Unit): (row: Counts) => Stat {
+  return ({ totalClicks, uniqueUsers, ...row }) => {
+    const period = String((row as JsonObject)[SERIES[unit].period]);
+    return { period, totalClicks, uniqueUsers };
   };
 }

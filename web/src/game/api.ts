@@ -1,6 +1,6 @@
-/** The HTTP requests of the game's page. Responses are checked on arrival. */
-import { ApiError, requestJson, unexpectedAnswer, type ApiRequest, type JsonObject } from '../shared/api.ts';
-import { count, optionalText, page, text, type Page } from '../shared/decode.ts';
+/** The HTTP requests of the game's page. Rooms and drawings are checked on arrival, as on the socket. */
+import { ApiError, bearer, query, requestJson, requestPage, unexpectedAnswer } from '../shared/api.ts';
+import type { ApiRequest, Item, Page, Schema } from '../shared/api.ts';
 import type { Batch } from './board/protocol.ts';
 import { recallIdentity, rememberIdentity } from './identity.ts';
 import { parseBatches, parseRoom, type ChosenSettings, type Role, type Room } from './protocol.ts';
@@ -18,34 +18,13 @@ export function socketUrl(ticket: string): string {
 }
 
 /** A place in a game. The `ticket` opens one WebSocket connection and is valid for a minute. */
-export interface Seat {
-  readonly gameId: string;
-  readonly ticket: string;
-  readonly role: Role;
-  readonly room: Room;
-}
+export type Seat = Pick<Schema<'Seat'>, 'gameId' | 'ticket' | 'role'> & { readonly room: Room };
 
 /** A finished game of a player. */
-export interface PastGame {
-  readonly gameId: string;
-  /** The name that the player used in this game. */
-  readonly name: string;
-  /** Epoch milliseconds. */
-  readonly finishedAt: number;
-  readonly score: number;
-  /** 1 for the best. */
-  readonly rank: number;
-  /** How many players finished the game. */
-  readonly players: number;
-}
+export type PastGame = Item<'FinishedGames'>;
 
-/** A finished turn. */
-export interface PastTurn {
-  readonly turnId: string;
-  /** `null` when the drawer left before the reveal. */
-  readonly drawerName: string | null;
-  readonly answer: string;
-}
+/** A finished turn. It has no drawer's name when the drawer left before the reveal. */
+export type PastTurn = Item<'Turns'>;
 
 /** The request to create a game. */
 export interface NewGame {
@@ -80,27 +59,13 @@ export async function getGame(gameId: string, signal: AbortSignal): Promise<Room
  */
 export async function getPastGames(cursor: string | null): Promise<Page<PastGame>> {
   const identity = recallIdentity();
-  if (identity === null) return { items: [], cursor: null };
-  const query = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
-  const body = await requestJson(`/players/${encodeURIComponent(identity.playerId)}/games${query}`, authorized());
-  return page(body, (item) => ({
-    gameId: text(item, 'gameId'),
-    name: text(item, 'name'),
-    finishedAt: count(item, 'finishedAt'),
-    score: count(item, 'score'),
-    rank: count(item, 'rank'),
-    players: count(item, 'players'),
-  }));
+  if (identity === null) return { items: [] };
+  return requestPage(`/players/${encodeURIComponent(identity.playerId)}/games${query({ cursor })}`, authorized());
 }
 
 /** `GET /games/{gameId}/turns`: the finished turns in order. */
 export async function getTurns(gameId: string): Promise<readonly PastTurn[]> {
-  const body = await requestJson(`/games/${encodeURIComponent(gameId)}/turns`, authorized());
-  return page(body, (item) => ({
-    turnId: text(item, 'id'),
-    drawerName: optionalText(item, 'drawerName'),
-    answer: text(item, 'answer'),
-  })).items;
+  return (await requestPage<PastTurn>(`/games/${encodeURIComponent(gameId)}/turns`, authorized())).items;
 }
 
 /** `GET /games/{gameId}/turns/{turnId}/drawing`. */
@@ -111,8 +76,8 @@ export async function getDrawing(gameId: string, turnId: string): Promise<readon
   return batches;
 }
 
-async function takeSeat(path: string, body: JsonObject): Promise<Seat> {
-  let answer: JsonObject;
+async function takeSeat(path: string, body: object): Promise<Seat> {
+  let answer: Schema<'Seat'>;
   try {
     answer = await requestJson(path, { method: 'POST', body, ...authorized() });
   } catch (failure) {
@@ -122,18 +87,13 @@ async function takeSeat(path: string, body: JsonObject): Promise<Seat> {
     rememberIdentity(null);
     answer = await requestJson(path, { method: 'POST', body });
   }
-  rememberIdentity({ playerId: text(answer, 'playerId'), token: text(answer, 'playerToken') });
-  return {
-    gameId: text(answer, 'gameId'),
-    ticket: text(answer, 'ticket'),
-    role: answer['role'] === 'spectator' ? 'spectator' : 'player',
-    room: readRoom(answer['room']),
-  };
+  rememberIdentity({ playerId: answer.playerId, token: answer.playerToken });
+  return { ...answer, room: readRoom(answer.room) };
 }
 
 function authorized(): ApiRequest {
   const identity = recallIdentity();
-  return identity === null ? {} : { headers: { authorization: `Bearer ${identity.token}` } };
+  return identity === null ? {} : { headers: bearer(identity.token) };
 }
 
 function readRoom(value: unknown): Room {

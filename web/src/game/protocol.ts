@@ -2,119 +2,39 @@
  * The messages of the game's protocol, version 1, as in `docs/protocol.md`. Every received message
  * is checked here, once; a message that does not match is ignored.
  */
-import { isObject, type JsonObject } from '../shared/api.ts';
+import { isObject, type Item, type JsonObject, type Schema } from '../shared/api.ts';
 import type { Batch, BoardMessage, InkMessage } from './board/protocol.ts';
 
 /** The version that `hello` announces. */
 export const PROTOCOL_VERSION = 1;
 
-export type GameStatus = 'waiting' | 'playing' | 'finished';
-export type Phase = 'choosing' | 'drawing' | 'reveal';
-export type Role = 'player' | 'spectator';
-export type WordSource = 'built-in' | 'custom' | 'both';
-/** The language of a game's words. */
-export type WordLanguage = 'ja' | 'en';
-export type LineKind = 'talk' | 'guess' | 'correct' | 'system';
-export type AwardReason = 'correct_answer' | 'drawer_penalty';
-
+/**
+ * The state of a game, limited to what this browser may see. It has the members of the schema `Room`
+ * in `docs/openapi.yaml`; a missing one is `null` or empty.
+ */
+export type Room = ReturnType<typeof room>;
 /** A game's settings. Times are in seconds. */
-export interface Settings {
-  readonly timeLimit: number;
-  readonly roundCount: number;
-  readonly playerCount: number;
-  readonly hints: boolean;
-  readonly words: WordSource;
-  readonly language: WordLanguage;
-  /** The number of custom words. */
-  readonly customWords: number;
-}
-
+export type Settings = ReturnType<typeof settings>;
+/** One player's turn to draw. */
+export type Turn = ReturnType<typeof turn>;
 /** A seat and the player in it. */
-export interface Player {
-  readonly playerId: string;
-  readonly name: string;
-  readonly score: number;
-  readonly ready: boolean;
-  readonly connected: boolean;
-  readonly kickVotes: number;
-}
-
-/** A word that the drawer can choose. */
-export interface WordOption {
-  readonly word: string;
-  /** The English meaning of a Japanese word. `null` when it is unknown. */
-  readonly gloss: string | null;
-}
-
-export interface Solver {
-  readonly playerId: string;
-  readonly points: number;
-}
-
-export interface Award extends Solver {
-  readonly reason: AwardReason;
-}
-
-/** One player's turn to draw, limited to what this browser may see. */
-export interface Turn {
-  readonly turnId: string;
-  readonly drawerId: string;
-  readonly phase: Phase;
-  /** Seconds. */
-  readonly timeLimit: number;
-  /** Time until the phase ends, counted from the arrival of the message. */
-  readonly remainingMs: number;
-  /** Time until the next scheduled change, such as a hint. At its end clients send `tick`. */
-  readonly nextMs: number;
-  /** The word with `＿` for each hidden letter. `null` until the word is chosen. */
-  readonly mask: string | null;
-  readonly solvers: readonly Solver[];
-  /** The word, if this player may know it; otherwise `null`. */
-  readonly answer: string | null;
-  readonly gloss: string | null;
-  /** The words that the drawer can choose from. Empty for everybody else and in other phases. */
-  readonly options: readonly WordOption[];
-  /** The points of this turn, in the reveal. Empty in other phases. */
-  readonly awards: readonly Award[];
-}
-
-export interface Standing {
-  readonly playerId: string;
-  readonly name: string;
-  readonly score: number;
-  readonly rank: number;
-}
-
-/** The state of a game, limited to what this browser may see. */
-export interface Room {
-  readonly gameId: string;
-  /** Increases with every change. */
-  readonly version: number;
-  readonly status: GameStatus;
-  readonly public: boolean;
-  readonly settings: Settings;
-  readonly hostId: string;
-  readonly round: number;
-  readonly players: readonly Player[];
-  readonly spectators: number;
-  readonly paused: boolean;
-  readonly turn: Turn | null;
-  readonly standings: readonly Standing[];
-  /** The id of the rematch, once somebody has asked for one. */
-  readonly rematch: string | null;
-}
+export type Player = Room['players'][number];
+/** A word that the drawer can choose, with the English meaning of a Japanese word if it is known. */
+export type WordOption = Turn['options'][number];
+export type Award = Turn['awards'][number];
+export type Standing = Room['standings'][number];
+export type Phase = Turn['phase'];
+export type Role = Schema<'Seat'>['role'];
+export type WordSource = Settings['words'];
+/** The language of a game's words. */
+export type WordLanguage = Settings['language'];
+export type LineKind = Item<'ChatPage'>['kind'];
 
 /**
  * A chat line. A line of kind `correct` has no text. In a line of kind `system`, `text` is the
  * event and `name` is the player concerned.
  */
-export interface Line {
-  readonly id: string;
-  readonly playerId: string;
-  readonly name: string;
-  readonly text: string;
-  readonly kind: LineKind;
-}
+export type Line = Omit<Item<'ChatPage'>, 'at'>;
 
 /** An error. Its `type` is one of `docs/problems.md`, with or without the URN prefix. */
 export interface ErrorMessage {
@@ -253,7 +173,7 @@ function readBatches(value: unknown): readonly Batch[] {
   return list(value, (batch) => ({ seq: number(batch['seq']), ops: array(batch['ops']) as Batch['ops'] }));
 }
 
-function room(value: unknown): Room {
+function room(value: unknown) {
   const body = object(value);
   return {
     gameId: string(body['gameId']),
@@ -284,7 +204,7 @@ function room(value: unknown): Room {
   };
 }
 
-function settings(body: JsonObject): Settings {
+function settings(body: JsonObject) {
   return {
     timeLimit: number(body['timeLimit']),
     roundCount: number(body['roundCount']),
@@ -296,7 +216,7 @@ function settings(body: JsonObject): Settings {
   };
 }
 
-function turn(body: JsonObject): Turn {
+function turn(body: JsonObject) {
   return {
     turnId: string(body['turnId']),
     drawerId: string(body['drawerId']),
@@ -319,7 +239,7 @@ function turn(body: JsonObject): Turn {
   };
 }
 
-function solver(body: JsonObject): Solver {
+function solver(body: JsonObject) {
   return { playerId: string(body['playerId']), points: number(body['points']) };
 }
 

@@ -5,7 +5,7 @@ import { asApiError, type ApiError } from '../shared/api.ts';
 import { presence } from '../shared/online.svelte.ts';
 import { StoredText } from '../shared/storage.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
-import { get, decodeUser, post, put, remove, type User } from './api.ts';
+import { get, post, put, remove, type User } from './api.ts';
 import { ResponseCache } from './responseCache.ts';
 import { WriteQueue, type Write } from './writeQueue.ts';
 
@@ -46,7 +46,7 @@ class Account {
   async start(): Promise<void> {
     this.error = null;
     if (!(await this.#finishSignOut())) return;
-    const before = cachedUser();
+    const before = (responseCache.read('me')?.body ?? null) as User | null;
     if (before) this.#enter(before);
     try {
       await this.refresh();
@@ -65,12 +65,11 @@ class Account {
   /** Reads the signed-in user again. */
   async refresh(): Promise<void> {
     const sessionNumber = this.sessionNumber;
-    const body = await get('me');
+    const user = await get<User>('me');
     // Signed out meanwhile: a late answer must not be cached.
     if (this.sessionNumber !== sessionNumber) return;
-    const user = decodeUser(body);
     if (this.user && this.user.id !== user.id) responseCache.forget();
-    responseCache.write('me', body, Date.now());
+    responseCache.write('me', user, Date.now());
     this.#enter(user);
   }
 
@@ -212,18 +211,6 @@ class Account {
 
 /** The account of this page. */
 export const account = new Account();
-
-/**
- * The user from the cache. `null` if there is none, or an older version of the page has cached it.
- */
-function cachedUser(): User | null {
-  try {
-    const answer = responseCache.read('me');
-    return answer && decodeUser(answer.body);
-  } catch {
-    return null;
-  }
-}
 
 /** Wraps a stored text so that it is kept in memory when the browser refuses to store it. */
 function remembered(stored: StoredText): { read: () => string | null; write: (text: string | null) => void } {

@@ -1,201 +1,40 @@
 /** The HTTP requests of the medication log. */
-import { ApiError, isObject, requestDone, requestFile, requestJson, type JsonObject } from '../shared/api.ts';
-import { count, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
+import { ApiError, query, requestDone, requestFile, requestJson, requestPage } from '../shared/api.ts';
+import type { Item, Page, Schema } from '../shared/api.ts';
 
 /** The root of the API. Paths in this module are relative to it. */
 export const API = '/okusuri/api/';
 
 /** The signed-in user. */
-export interface User {
-  readonly id: string;
-  readonly name: string | null;
-  readonly email: string | null;
-  /** IANA name. */
-  readonly timeZone: string;
-}
-
-/** The log entry of a day. */
-export interface Log {
-  /** `YYYY-MM-DD` in the user's calendar. */
-  readonly date: string;
-  readonly hasBleeding: boolean;
-  /** Whether the medicine was taken. Otherwise the day does not count for the streak. */
-  readonly isTaken: boolean;
-  readonly note: string | null;
-}
-
+export type User = Schema<'Me'>;
+/** The log entry of a day: what a write contains. */
+export type Log = Pick<Schema<'MedicationLog'>, 'date' | 'hasBleeding' | 'isTaken' | 'note'>;
 /** The state of streak, bleeding and rest. */
-export interface Status {
-  /** The day to which the status applies. */
-  readonly today: string;
-  readonly streak: number;
-  readonly bestStreak: number;
-  readonly consecutiveBleedingDays: number;
-  readonly isResting: boolean;
-  /** Including today. */
-  readonly restDaysLeft: number;
-}
-
-/** The state of a day. `none`: before the first entry, or today without an entry. */
-export type DayState = 'taken' | 'bleeding' | 'rest' | 'missed' | 'future' | 'none';
-
+export type Status = Omit<Schema<'Standing'>, 'loggedToday' | 'lastLogOn'>;
+/** The state of a day. */
+export type DayState = Schema<'Calendar'>['days'][number]['state'];
 /** A day of the calendar. */
 export interface Day {
   readonly date: string;
   readonly state: DayState;
-  readonly log: Log | null;
+  readonly log?: Log;
 }
-
-/** The state of a dose. */
-export type DoseState = 'due' | 'taken' | 'skipped' | 'snoozed' | 'missed';
-
 /** One time of one medicine on one day. */
-export interface Dose {
-  readonly date: string;
-  /** `HH:MM` */
-  readonly time: string;
-  readonly medicineId: string;
-  readonly name: string;
-  readonly dose: string;
-  readonly state: DoseState;
-  /** RFC 3339. */
-  readonly snoozedUntil: string | null;
-}
-
+export type Dose = Item<'Doses'>;
 /** A medicine with its times. */
-export interface Medicine {
-  readonly id: string;
-  readonly name: string;
-  readonly dose: string;
-  readonly times: readonly string[];
-  readonly from: string;
-  readonly until: string | null;
-}
-
-/** A medicine as a form edits it. */
-export type MedicineDraft = Omit<Medicine, 'id'>;
-
-/** Doses and days taken, of those due. */
-export interface Adherence {
-  readonly taken: number;
-  readonly due: number;
-}
-
+export type Medicine = Item<'Medicines'>;
 /** A signed-in device. */
-export interface Session {
-  readonly id: string;
-  readonly isCurrent: boolean;
-  readonly createdAt: string;
-  readonly userAgent: string | null;
-  readonly ipAddress: string | null;
-}
-
+export type Session = Item<'SignedInDevices'>;
 /** An identity provider to sign in with. */
-export interface Provider {
-  readonly id: string;
-  readonly name: string;
-}
+export type Provider = Item<'Providers'>;
+/** The result for one row of an import: a `result`, or the `problem` of a row that is left out. */
+export type ImportRow = Item<'Imported'>;
+/** One access to this user's data by the health administration. */
+export type AccessRecord = Item<'Accesses'>;
 
-/** The reminder's settings. */
-export interface Reminder {
-  readonly isEnabled: boolean;
-  /** `HH:MM` in the user's time zone. */
-  readonly time: string;
-}
-
-/** The result for one row of an import. */
-export interface ImportRow {
-  /** The line in the file. The header is line 1. */
-  readonly line: number;
-  readonly date: string | null;
-  /** `created`, `replaced`, `unchanged`, or the type of the problem. */
-  readonly result: string;
-  readonly isRefused: boolean;
-}
-
-/** Decodes the signed-in user. */
-export const decodeUser = (body: JsonObject): User => ({
-  id: text(body, 'id'),
-  name: optionalText(body, 'name'),
-  email: optionalText(body, 'email'),
-  timeZone: text(body, 'timeZone'),
-});
-
-/** Decodes a log entry. */
-export const decodeLog = (body: JsonObject): Log => ({
-  date: text(body, 'date'),
-  hasBleeding: body['hasBleeding'] === true,
-  // Responses cached before this member existed have none; in them every entry is a day with the
-  // medicine.
-  isTaken: body['isTaken'] !== false,
-  note: optionalText(body, 'note'),
-});
-
-/** Decodes the status. */
-export const decodeStatus = (body: JsonObject): Status => ({
-  today: text(body, 'today'),
-  streak: count(body, 'streak'),
-  bestStreak: count(body, 'bestStreak'),
-  consecutiveBleedingDays: count(body, 'consecutiveBleedingDays'),
-  isResting: body['isResting'] === true,
-  restDaysLeft: optionalCount(body, 'restDaysLeft') ?? 0,
-});
-
-const DAY_STATES: readonly string[] = ['taken', 'bleeding', 'rest', 'missed', 'future', 'none'] satisfies DayState[];
-const DOSE_STATES: readonly string[] = ['due', 'taken', 'skipped', 'snoozed', 'missed'] satisfies DoseState[];
-
-/** Decodes the days of a month. */
-export const decodeMonth = (body: JsonObject): readonly Day[] =>
-  (Array.isArray(body['days']) ? body['days'] : []).filter(isObject).map((day) => {
-    const state = text(day, 'state');
-    return {
-      date: text(day, 'date'),
-      state: DAY_STATES.includes(state) ? (state as DayState) : 'none',
-      log: isObject(day['log']) ? decodeLog({ date: day['date'], ...day['log'] }) : null,
-    };
-  });
-
-/** Decodes the doses of a day. */
-export const decodeDoses = (body: JsonObject): readonly Dose[] =>
-  page(body, (item) => {
-    const state = (optionalText(item, 'state') ?? 'due').toLowerCase();
-    return {
-      date: text(item, 'date'),
-      time: text(item, 'time'),
-      medicineId: text(item, 'medicineId'),
-      name: text(item, 'name'),
-      dose: optionalText(item, 'dose') ?? '',
-      state: DOSE_STATES.includes(state) ? (state as DoseState) : 'due',
-      snoozedUntil: optionalText(item, 'snoozedUntil'),
-    };
-  }).items;
-
-/** Decodes the list of medicines. */
-export const decodeMedicines = (body: JsonObject): readonly Medicine[] =>
-  page(body, (item) => ({
-    id: text(item, 'id'),
-    name: text(item, 'name'),
-    dose: optionalText(item, 'dose') ?? '',
-    times: Array.isArray(item['times']) ? item['times'].filter((time) => typeof time === 'string') : [],
-    from: text(item, 'from'),
-    until: optionalText(item, 'until'),
-  })).items;
-
-/** Decodes the adherence. */
-export const decodeAdherence = (body: JsonObject): Adherence => ({
-  taken: count(body, 'taken'),
-  due: count(body, 'due'),
-});
-
-/** Decodes the reminder's settings. */
-export const decodeReminder = (body: JsonObject): Reminder => ({
-  isEnabled: body['isEnabled'] === true,
-  time: text(body, 'time'),
-});
-
-/** `GET` of a path. The caller decodes the response. */
-export function get(path: string, signal?: AbortSignal): Promise<JsonObject> {
-  return requestJson(API + path, signal ? { signal } : {});
+/** `GET` of a path. */
+export function get<T extends object>(path: string): Promise<T> {
+  return requestJson(API + path);
 }
 
 /** `PUT` without a response body. */
@@ -216,10 +55,12 @@ export async function post(path: string, body: unknown): Promise<void> {
   await requestDone(API + path, { method: 'POST', body });
 }
 
+/** The path of a page of the log, newest first. */
+export const logsPath = (cursor: string | null): string => `logs${query({ limit: 50, cursor })}`;
+
 /** `GET logs`, newest first. */
-export async function getLogs(cursor: string | null): Promise<Page<Log>> {
-  const query = new URLSearchParams({ limit: '50', ...(cursor === null ? {} : { cursor }) });
-  return page(await get(`logs?${query}`), decodeLog);
+export function getLogs(cursor: string | null): Promise<Page<Log>> {
+  return requestPage(API + logsPath(cursor));
 }
 
 /** The URL that starts a sign-in at a provider, which then returns to `returnTo`. */
@@ -232,8 +73,8 @@ export function linkUrl(provider: string, returnTo: string): string {
   return oauthUrl(provider, { returnTo, link: '1' });
 }
 
-function oauthUrl(provider: string, query: Readonly<Record<string, string>>): string {
-  return `${API}sign-in/oauth/${encodeURIComponent(provider)}?${new URLSearchParams(query)}`;
+function oauthUrl(provider: string, parameters: Readonly<Record<string, string>>): string {
+  return `${API}sign-in/oauth/${encodeURIComponent(provider)}${query(parameters)}`;
 }
 
 /** The browser's time zone. It becomes the time zone of a new user. */
@@ -242,55 +83,34 @@ export function browserTimeZone(): string {
 }
 
 /** `POST sign-in/email/verify`: signs in with a code. */
-export async function verifyCode(email: string, code: string, locale: string): Promise<User> {
-  const body = { email, code, timeZone: browserTimeZone(), locale };
-  const answer = await requestJson(`${API}sign-in/email/verify`, { method: 'POST', body });
-  return decodeUser(answer);
+export function verifyCode(email: string, code: string, locale: string): Promise<User> {
+  const body: Schema<'VerifyCode'> = { email, code, timeZone: browserTimeZone(), locale };
+  return requestJson(`${API}sign-in/email/verify`, { method: 'POST', body });
 }
 
 /** The configured identity providers. */
 export async function getProviders(): Promise<readonly Provider[]> {
-  return page(await get('sign-in/providers'), (item) => ({ id: text(item, 'id'), name: text(item, 'name') })).items;
+  return (await requestPage<Provider>(`${API}sign-in/providers`)).items;
 }
 
 /** The signed-in devices. */
 export async function getSessions(): Promise<readonly Session[]> {
-  return page(await get('sessions'), (item) => ({
-    id: text(item, 'id'),
-    isCurrent: item['isThis'] === true,
-    createdAt: text(item, 'createdAt'),
-    userAgent: optionalText(item, 'userAgent'),
-    ipAddress: optionalText(item, 'ipAddress'),
-  })).items;
+  return (await requestPage<Session>(`${API}sessions`)).items;
 }
 
 /** The ids of the providers linked to this user. */
 export async function getAccounts(): Promise<readonly string[]> {
-  return page(await get('me/accounts'), (item) => text(item, 'provider')).items;
-}
-
-/** One access to this user's data by the health administration. */
-export interface AccessRecord {
-  at: string;
-  /** `user`, or the type of the items. */
-  kind: string;
-  reason: string;
+  return (await requestPage<Item<'Accounts'>>(`${API}me/accounts`)).items.map(({ provider }) => provider);
 }
 
 /** All accesses by the health administration, newest first. */
 export async function getAccessLog(): Promise<readonly AccessRecord[]> {
-  return page(await get('me/accesses'), (item) => ({
-    at: text(item, 'at'),
-    kind: text(item, 'kind'),
-    reason: text(item, 'reason'),
-  })).items;
+  return (await requestPage<AccessRecord>(`${API}me/accesses`)).items;
 }
 
 /** Creates a medicine, or changes the one with that id. */
-export function saveMedicine(id: string | null, draft: MedicineDraft): Promise<void> {
-  const { until, ...rest } = draft;
-  const body = { ...rest, ...(until === null ? {} : { until }) };
-  return id === null ? post('medicines', body) : put(`medicines/${encodeURIComponent(id)}`, body);
+export function saveMedicine(id: string | null, draft: Schema<'NewMedicine'>): Promise<void> {
+  return id === null ? post('medicines', draft) : put(`medicines/${encodeURIComponent(id)}`, draft);
 }
 
 /**
@@ -306,11 +126,11 @@ const EXPORT_PAGES_MAX = 1_000;
  */
 export async function exportJson(progress: (items: number) => void): Promise<Blob> {
   const items: unknown[] = [];
-  await forEachExportPage({}, async (query) => {
-    const body = await get(`export?${query}`);
-    if (Array.isArray(body['items'])) items.push(...(body['items'] as unknown[]));
+  await forEachExportPage({}, async (path) => {
+    const page = await requestPage<unknown>(path);
+    items.push(...page.items);
     progress(items.length);
-    return optionalText(body, 'cursor');
+    return page.cursor ?? null;
   });
   return new Blob([JSON.stringify({ items }, null, 2)], { type: 'application/json' });
 }
@@ -318,8 +138,8 @@ export async function exportJson(progress: (items: number) => void): Promise<Blo
 /** Exports logs or doses as CSV. */
 export async function exportCsv(of: 'logs' | 'doses'): Promise<Blob> {
   const parts: Blob[] = [];
-  await forEachExportPage({ format: 'csv', of }, async (query) => {
-    const { content, cursor } = await requestFile(`${API}export?${query}`, 'text/csv');
+  await forEachExportPage({ format: 'csv', of }, async (path) => {
+    const { content, cursor } = await requestFile(path, 'text/csv');
     parts.push(content);
     return cursor;
   });
@@ -329,12 +149,11 @@ export async function exportCsv(of: 'logs' | 'doses'): Promise<Blob> {
 /** Reads all pages of an export. `read` returns the cursor of the next page. */
 async function forEachExportPage(
   of: Readonly<Record<string, string>>,
-  read: (query: URLSearchParams) => Promise<string | null>,
+  read: (path: string) => Promise<string | null>,
 ): Promise<void> {
   let cursor: string | null = null;
   for (let pages = 0; pages < EXPORT_PAGES_MAX; pages++) {
-    const at: Record<string, string> = cursor === null ? {} : { cursor };
-    cursor = await read(new URLSearchParams({ ...of, limit: String(EXPORT_PAGE_ITEMS), ...at }));
+    cursor = await read(`${API}export${query({ ...of, limit: EXPORT_PAGE_ITEMS, cursor })}`);
     if (cursor === null) return;
   }
 }
@@ -354,18 +173,10 @@ export async function deleteEverything(): Promise<void> {
 
 /** Imports logs from CSV. A dry run changes nothing and returns the expected results. */
 export async function importCsv(csv: string, isDryRun: boolean): Promise<readonly ImportRow[]> {
-  const answer = await requestJson(`${API}import${isDryRun ? '?dryRun=1' : ''}`, {
+  const answer = await requestPage<ImportRow>(`${API}import${isDryRun ? '?dryRun=1' : ''}`, {
     method: 'POST',
     headers: { 'content-type': 'text/csv' },
     content: csv,
   });
-  return page(answer, (row) => {
-    const fault = optionalText(row, 'problem');
-    return {
-      line: count(row, 'line'),
-      date: optionalText(row, 'date'),
-      result: fault ?? text(row, 'result'),
-      isRefused: fault !== null,
-    };
-  }).items;
+  return answer.items;
 }

@@ -21,7 +21,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Such as `Firefox · Windows`. `null` when nothing is recognised. */
-export function deviceName(userAgent: string | null): string | null {
+export function deviceName(userAgent: string | null | undefined): string | null {
   const named = (kinds: typeof BROWSERS): string | undefined => kinds.find(([sign]) => sign.test(userAgent ?? ''))?.[1];
   const known = [named(BROWSERS), named(SYSTEMS)].filter((name) => name !== undefined);
   return known.length === 0 ? null : known.join(' · ');

@@ -1,6 +1,6 @@
 /** Applies pending writes to the last data from the server, so that the page shows them at once. */
 import { dayCount } from '../shared/days.ts';
-import type { Day, Dose, DoseState, Log, Status } from './api.ts';
+import type { Day, Dose, Log, Status } from './api.ts';
 import type { Write } from './writeQueue.ts';
 
 /** An item, and whether a write to it is pending. */
@@ -16,9 +16,9 @@ export const dosePath = ({ date, time, medicineId }: Pick<Dose, 'date' | 'time' 
 export function dayWithPending(day: Day, today: string, pending: readonly Write[]): WithPending<Day> {
   const write = lastWriteTo(logPath(day.date), pending);
   if (write === null) return { ...day, isPending: false };
-  const log = logAfter(write, day.date, day.log);
+  const log = logAfter(write, day.date, day.log ?? null);
   const state = !log?.isTaken ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
-  return { date: day.date, log, state: day.state === 'rest' ? 'rest' : state, isPending: true };
+  return { date: day.date, ...(log && { log }), state: day.state === 'rest' ? 'rest' : state, isPending: true };
 }
 
 /**
@@ -40,12 +40,12 @@ export function statusOn(status: Status, today: string): Status {
  */
 export function logAfter({ method, body }: Write, date: string, before: Log | null): Log | null {
   if (method === 'DELETE') return null;
-  const note = body?.['note'];
+  const note = body?.['note'] === undefined ? before?.note : body['note'];
   return {
     date,
     hasBleeding: body?.['hasBleeding'] === true,
     isTaken: body?.['isTaken'] !== false,
-    note: note === undefined ? (before?.note ?? null) : typeof note === 'string' ? note : null,
+    ...(typeof note === 'string' && { note }),
   };
 }
 
@@ -53,8 +53,9 @@ export function logAfter({ method, body }: Write, date: string, before: Log | nu
 export function doseWithPending(dose: Dose, pending: readonly Write[]): WithPending<Dose> {
   const write = lastWriteTo(dosePath(dose), pending);
   if (write === null) return { ...dose, isPending: false };
-  const state = write.method === 'DELETE' ? 'due' : (write.body?.['state'] as DoseState);
-  return { ...dose, state, snoozedUntil: null, isPending: true };
+  const state = write.method === 'DELETE' ? 'due' : (write.body?.['state'] as Dose['state']);
+  const { snoozedUntil: _, ...rest } = dose;
+  return { ...rest, state, isPending: true };
 }
 
 /** The newest pending write to a path. */

@@ -2,7 +2,7 @@
  * Push notifications on this device: the permission, the browser's subscription, and its
  * registration with the server.
  */
-import { text } from '../shared/decode.ts';
+import type { Schema } from '../shared/api.ts';
 import { get, post } from './api.ts';
 import { SCOPE } from './scope.ts';
 
@@ -40,7 +40,7 @@ class Push {
    */
   async turnOn(): Promise<void> {
     if ((await Notification.requestPermission()) !== 'granted') return this.refresh();
-    const key = bytesOf(text(await get('push/key'), 'publicKey'));
+    const key = bytesOf((await get<Schema<'PushKey'>>('push/key')).publicKey);
     const { pushManager } = await registration();
     const before = await pushManager.getSubscription();
     // A subscription made with another key can never receive a message.

@@ -2,25 +2,20 @@
  * A `GET` request whose last response is cached: shown until the new response arrives, and when
  * there is no network.
  */
-import { asApiError, type ApiError, type JsonObject } from '../shared/api.ts';
+import { asApiError, type ApiError } from '../shared/api.ts';
 import { account, responseCache } from './account.svelte.ts';
 import { get } from './api.ts';
 
-/** The decoded response for one path, as reactive state. */
-export class CachedQuery<T> {
+/** The response for one path, as reactive state. */
+export class CachedQuery<T extends object> {
   /** `null` until there is a response. */
   value = $state.raw<T | null>(null);
   /** Why the last request failed. The earlier value stays. */
   error = $state.raw<ApiError | null>(null);
   /** When the shown value was fetched, if it is from the cache. */
   cachedAtMs = $state<number | null>(null);
-  readonly #decode: (body: JsonObject) => T;
   #path: string | null = null;
   #attempts = 0;
-
-  constructor(decode: (body: JsonObject) => T) {
-    this.#decode = decode;
-  }
 
   /** Requests a path. `null` clears the value. */
   async load(path: string | null): Promise<void> {
@@ -29,10 +24,10 @@ export class CachedQuery<T> {
     if (path === null) return;
     const { sessionNumber } = account;
     try {
-      const body = await get(path);
+      const body = await get<T>(path);
       // Signed out meanwhile: a late answer must not be cached.
       if (attempt !== this.#attempts || sessionNumber !== account.sessionNumber) return;
-      this.value = this.#decode(body);
+      this.value = body;
       this.error = null;
       this.cachedAtMs = null;
       responseCache.write(path, body, Date.now());
@@ -46,16 +41,9 @@ export class CachedQuery<T> {
 
   #switchTo(path: string | null): void {
     this.#path = path;
-    this.value = null;
-    this.error = null;
-    this.cachedAtMs = null;
     const before = path === null ? null : responseCache.read(path);
-    if (!before) return;
-    try {
-      this.value = this.#decode(before.body);
-      this.cachedAtMs = before.atMs;
-    } catch {
-      // An older version of the page cached it. Treat it as missing.
-    }
+    this.value = (before?.body ?? null) as T | null;
+    this.error = null;
+    this.cachedAtMs = before?.atMs ?? null;
   }
 }

@@ -2,15 +2,21 @@
  * The last responses of the server, kept in the browser's storage for reading without a network.
  * Signing out deletes them.
  */
-import { isObject, type JsonObject } from '../shared/api.ts';
+import { isObject } from '../shared/api.ts';
 
 /** Enough for a year of months and doses, and for the rest. */
 export const RESPONSES_MAX = 60;
 
+/**
+ * The version of the cached responses. Increase it when a schema of `docs/openapi.yaml` changes so
+ * that a page could not show the earlier responses; they then count as none.
+ */
+const VERSION = 1;
+
 /** A response, and when it arrived. */
 export interface CachedResponse {
   readonly atMs: number;
-  readonly body: JsonObject;
+  readonly body: object;
 }
 
 /** The storage of the cache. */
@@ -33,9 +39,9 @@ export class ResponseCache {
   }
 
   /** Caches a response and drops the oldest ones beyond the limit. */
-  write(path: string, body: JsonObject, atMs: number): void {
+  write(path: string, body: object, atMs: number): void {
     const others = [...this.#all()].filter(([other]) => other !== path);
-    this.#storage.write(JSON.stringify([...others, [path, { atMs, body }]].slice(-RESPONSES_MAX)));
+    this.#storage.write(JSON.stringify([...others, [path, { version: VERSION, atMs, body }]].slice(-RESPONSES_MAX)));
   }
 
   /** Deletes everything. */
@@ -58,5 +64,6 @@ export class ResponseCache {
 function isEntry(value: unknown): value is [string, CachedResponse] {
   if (!Array.isArray(value) || value.length !== 2 || typeof value[0] !== 'string') return false;
   const answer: unknown = value[1];
-  return isObject(answer) && typeof answer['atMs'] === 'number' && isObject(answer['body']);
+  if (!isObject(answer) || answer['version'] !== VERSION) return false;
+  return typeof answer['atMs'] === 'number' && isObject(answer['body']);
 }

@@ -11,7 +11,7 @@ export const words: Dictionary<Words> = { en, ja };
 /** The text of a day's state. On a rest day it also says what was recorded. */
 export function dayStateText(
   t: Pick<Words, 'dayStates' | 'restTaken' | 'restBleeding' | 'restOnlyBleeding' | 'bleedingOnly'>,
-  { state, log }: { readonly state: DayState; readonly log: Pick<Log, 'hasBleeding' | 'isTaken'> | null },
+  { state, log }: { readonly state: DayState; readonly log?: Pick<Log, 'hasBleeding' | 'isTaken'> },
 ): string {
   if (log?.isTaken && state === 'rest') return log.hasBleeding ? t.restBleeding : t.restTaken;
   if (log?.isTaken || !log?.hasBleeding) return t.dayStates[state];

@@ -1,86 +1,22 @@
-/** The request of the operator's page: the metrics of the local stack in the last 15 minutes. */
+/**
+ * The request of the operator's page: the metrics of the local stack in the last 15 minutes. They
+ * belong to no deployed API, so `docs/openapi.yaml` does not describe them.
+ */
 import { isObject, requestJson, type ApiError, type JsonObject } from '../shared/api.ts';
-import { count, object, optionalText, text } from '../shared/decode.ts';
+import { count, object, optionalText, text } from './decode.ts';
 
-/** The values of one slot, which is some seconds long. */
-export interface Point {
-  /** 0 is the oldest slot. The newest slot is still running. */
-  readonly slot: number;
-  readonly count: number;
-  readonly sum: number;
-  readonly maximum: number;
-  readonly p99: number;
-}
-
-/** A metric over the whole window. */
-export interface Series {
-  readonly count: number;
-  readonly sum: number;
-  readonly maximum: number;
-  readonly p50: number;
-  readonly p99: number;
-  /** Slots with values, oldest first. */
-  readonly points: readonly Point[];
-}
-
+/** The complete response. `iteratorAgeMs` is the current age of the oldest waiting record. */
+export type Snapshot = Awaited<ReturnType<typeof getSnapshot>>;
+/**
+ * A metric over the whole window, with its points, oldest first. A point is a slot of some seconds;
+ * slot 0 is the oldest one, and slots without values have no point.
+ */
+export type Series = ReturnType<typeof series>;
 /** Metrics by their CloudWatch names. A metric without values is missing. */
 export type Metrics = Readonly<Record<string, Series>>;
 
-/** A Lambda function. */
-export interface FunctionStats {
-  /** The name of the function's binary, which the page shows. */
-  readonly binary: string;
-  /** Since the stack started. */
-  readonly invocations: number;
-  readonly running: number;
-  readonly busy: number;
-  readonly metrics: Metrics;
-}
-
-/** An event source mapping. */
-export interface MappingStats {
-  readonly name: string;
-  /** The binary's name of the function that it invokes. */
-  readonly binary: string;
-  readonly table: string;
-  /** The current age of the oldest waiting record. */
-  readonly iteratorAgeMs: number;
-  readonly waitingRecords: number;
-  /** The failure queue with the number of failed batches; `null` when the mapping has none. */
-  readonly queue: { readonly name: string; readonly messages: number } | null;
-  readonly metrics: Metrics;
-}
-
-/** A table, or one of its indexes. */
-export interface TableStats {
-  readonly table: string;
-  readonly index: string | null;
-  readonly metrics: Metrics;
-}
-
-/** The complete response. */
-export interface Snapshot {
-  readonly slotSeconds: number;
-  readonly slots: number;
-  readonly api: Metrics;
-  readonly functions: readonly FunctionStats[];
-  readonly mappings: readonly MappingStats[];
-  readonly tables: readonly TableStats[];
-  readonly waiting: readonly Waiting[];
-}
-
-/** Items of a table that currently wait for an operator. */
-export interface Waiting {
-  readonly table: string;
-  /** The name of this group of items, such as `quarantine`. */
-  readonly name: string;
-  readonly count: number;
-  /** The command that lists them. */
-  readonly command: string;
-}
-
 /** `GET /_local/metrics`. */
-export async function getSnapshot(signal: AbortSignal): Promise<Snapshot> {
+export async function getSnapshot(signal: AbortSignal) {
   const body = await requestJson('/_local/metrics', { signal });
   const binaries = new Map(list(body, 'functions').map((of) => [text(of, 'name'), text(of, 'binary')]));
   return {
@@ -133,7 +69,7 @@ function metrics(of: JsonObject): Metrics {
   return Object.fromEntries(entries.flatMap(([name, value]) => (isObject(value) ? [[name, series(value)]] : [])));
 }
 
-function series(value: JsonObject): Series {
+function series(value: JsonObject) {
   return {
     count: count(value, 'count'),
     sum: count(value, 'sum'),

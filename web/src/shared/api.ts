@@ -1,5 +1,6 @@
 /** The client of the HTTP API: same origin, JSON, and RFC 9457 problem details for errors. */
 import { observeServerDate } from './clock.ts';
+import type { components } from './openapi.d.ts';
 
 /**
  * A request is aborted after this time. API Gateway itself allows 29 s, which is too long for a
@@ -56,14 +57,49 @@ export interface ApiRequest {
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Sends a request and returns the JSON response. Fails with {@link ApiError}, or with `AbortError`
- * when aborted.
+ * A schema of `docs/openapi.yaml`. Tests compare the server's answers with that document, so the
+ * pages do not check each member again.
  */
-export async function requestJson(path: string, request: ApiRequest = {}): Promise<JsonObject> {
+export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
+
+/** One page of a list. The last page has no cursor. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly cursor?: string;
+  /** The number of rows that the server left out because it could not read them. */
+  readonly skipped?: number;
+}
+
+/** An item of a list schema. */
+export type Item<Name extends keyof components['schemas']> = Schema<Name> extends Page<infer T> ? T : never;
+
+/**
+ * Sends a request and returns the JSON response. Fails with {@link ApiError}, or with `AbortError`
+ * when aborted. An answer of another server, such as a proxy's HTML page, fails too.
+ */
+export async function requestJson<T extends object = JsonObject>(path: string, request: ApiRequest = {}): Promise<T> {
   const response = await send(path, 'application/json', request);
   const body: unknown = await response.json().catch(() => null);
   if (!isObject(body)) throw new ApiError(unexpectedAnswer(response.status));
+  return body as T;
+}
+
+/** Sends a request and returns one page of a list. Fails like {@link requestJson}. */
+export async function requestPage<T>(path: string, request: ApiRequest = {}): Promise<Page<T>> {
+  const body = await requestJson<Page<T>>(path, request);
+  if (!Array.isArray(body.items)) throw new ApiError(unexpectedAnswer(200));
   return body;
+}
+
+/** Parameters as a query. Those that are `null` or missing are left out. */
+export function query(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
+  const given = Object.entries(parameters).filter(([, value]) => value != null);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** The headers of a request with an access token. */
+export function bearer(token: string): { readonly authorization: string } {
+  return { authorization: `Bearer ${token}` };
 }
 
 /** Sends a request and returns only the status of the response. Fails like {@link requestJson}. */

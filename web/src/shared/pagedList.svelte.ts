@@ -1,6 +1,5 @@
 /** A list that is read page by page, as reactive state. */
-import { asApiError, type ApiError } from './api.ts';
-import type { Page } from './decode.ts';
+import { asApiError, type ApiError, type Page } from './api.ts';
 
 /** Reads the page at a cursor; `null` is the first page. */
 export type ReadPage<T> = (cursor: string | null) => Promise<Page<T>>;
@@ -51,7 +50,7 @@ export class PagedList<T> {
       if (this.#query !== query) return;
       this.items = [...(this.items ?? []), ...page.items];
       this.skipped += page.skipped ?? 0;
-      this.#cursor = page.cursor;
+      this.#cursor = page.cursor ?? null;
     } catch (failure) {
       if (this.#query !== query) return;
       this.error = asApiError(failure);

@@ -1,6 +1,6 @@
 /**
- * The pages in the order of the header. A new page needs an entry here and its HTML file in
- * `vite.config.ts`.
+ * The pages in the order of the header. A new page needs an entry here and its HTML document in
+ * `shells.ts`.
  */
 import type { Language } from './i18n.svelte.ts';
 

@@ -1,19 +1,6 @@
 /** The price of a product as steps: each price is in effect until the next one. */
 
-/** A change of the price. */
-export interface PriceChange {
-  readonly id: string;
-  /** Epoch milliseconds. */
-  readonly atMs: number;
-  /** Minor units. */
-  readonly price: number;
-  /** `null` for a product's first price. */
-  readonly previousPrice: number | null;
-  readonly currency: string;
-  /** Only with the staff token. */
-  readonly reason: string | null;
-  readonly changedBy: string | null;
-}
+import type { PriceChange } from './api.ts';
 
 /** A half-open time span in epoch milliseconds. Without `fromMs` it begins with the first price. */
 export interface Span {
@@ -58,7 +45,7 @@ export interface Lowest {
  */
 export function stepsWithin(
   span: Omit<Span, 'isOpen'>,
-  changes: readonly PriceChange[],
+  changes: readonly Pick<PriceChange, 'atMs' | 'price'>[],
   before: PriceBefore | null,
 ): readonly Step[] {
   const steps: Step[] = changes.toReversed().map(({ atMs, price }) => ({ atMs, price, sinceMs: atMs }));
@@ -90,6 +77,6 @@ export function stepAt(steps: readonly Step[], atMs: number): number {
 }
 
 /** The relative change of a price; `null` when the previous price is missing or 0. */
-export function shareOf(change: PriceChange): number | null {
-  return change.previousPrice === null || change.previousPrice === 0 ? null : change.price / change.previousPrice - 1;
+export function shareOf({ price, previousPrice }: Pick<PriceChange, 'price' | 'previousPrice'>): number | null {
+  return previousPrice ? price / previousPrice - 1 : null;
 }

@@ -2,9 +2,7 @@
 import { getDays, type Stat } from '../clicks/api.ts';
 import { serverNowMs } from '../shared/clock.ts';
 import { dayOf, lastDays } from '../shared/days.ts';
-import type { Page } from '../shared/decode.ts';
-import { getEntries } from '../lately/api.ts';
-import type { Entry } from '../lately/entries.ts';
+import { getEntries, type Entry } from '../journal/api.ts';
 import { getProduct, getProducts, getSummary, type Product } from '../shop/api.ts';
 
 /** The number of days in the chart of clicks. */
@@ -46,6 +44,5 @@ export async function readShopPreview(signal: AbortSignal): Promise<ShopPreview>
 
 /** The newest entries of the journal. */
 export async function readNewestEntries(signal: AbortSignal): Promise<readonly Entry[]> {
-  const page: Page<Entry> = await getEntries(null, signal);
-  return page.items.slice(0, ENTRIES_MAX);
+  return (await getEntries(null, signal)).items.slice(0, ENTRIES_MAX);
 }

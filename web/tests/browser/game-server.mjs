@@ -1,6 +1,6 @@
 /** A scripted server for the game's page: HTTP answers and a WebSocket, with the protocol's examples. */
 import { readFile } from 'node:fs/promises';
-import { problem } from './harness.mjs';
+import { problem, until } from './harness.mjs';
 
 /** @import { Page, Route, WebSocketRoute } from 'playwright-core' */
 
@@ -9,8 +9,6 @@ import { problem } from './harness.mjs';
  *
  * @typedef {Record<string, any>} Json
  */
-
-const PATIENCE_MS = 10_000;
 
 export const gameId = '0199c0de-7a10-7c3e-9b52-3f1d8a40c001';
 export const anzu = '0199c0d0-1111-7aaa-8aaa-000000000001';
@@ -96,13 +94,12 @@ export class GameServer {
 
   /** Waits for the next message of this kind from the browser. @param {string} action */
   async hears(action) {
-    const deadline = Date.now() + PATIENCE_MS;
-    for (;;) {
-      const index = this.heard.findIndex((message) => message['action'] === action);
-      if (index !== -1) return this.heard.splice(index, 1)[0] ?? {};
-      if (Date.now() > deadline) throw new Error(`no ${action} among ${JSON.stringify(this.heard)}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    const isNext = (/** @type {Json} */ message) => message['action'] === action;
+    await until(
+      () => this.heard,
+      (heard) => heard.some(isNext),
+    );
+    return this.heard.splice(this.heard.findIndex(isNext), 1)[0] ?? {};
   }
 
   /** @param {WebSocketRoute} socket @param {Json} message */

@@ -13,11 +13,15 @@ import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 /** @import { Browser, BrowserContextOptions, Page } from 'playwright-core' */
 
 /** The timeout of a step. It is far longer than any step takes and only ends a test that hangs. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
+/** The pause between two reads of a value outside the page, which cannot be observed. */
+const POLL_MS = 50;
 
-/** Starts a browser for the test file. Returns a function that opens a page in a fresh profile. */
-export function useBrowser(path = '/tide/') {
-  const url = stackUrl();
+/**
+ * Starts a browser for the test file. Returns a function that opens a page in a fresh profile.
+ * `origin` is called after the file's own `before` hooks; by default it is the stack.
+ */
+export function useBrowser(path = '/', origin = stackUrl) {
   /** @type {Browser | undefined} */
   let browser;
   before(async () => {
@@ -40,7 +44,7 @@ export function useBrowser(path = '/tide/') {
     const failures = [];
     page.on('pageerror', (error) => failures.push(String(error)));
     await prepare?.(page);
-    await page.goto(url + at);
+    await page.goto(origin() + at);
     return {
       page,
       context,
@@ -56,6 +60,19 @@ export function useBrowser(path = '/tide/') {
   };
 }
 
+/** A token of the running stack, from the environment. @param {`TIDEMARK_${string}_TOKEN`} name */
+export function stackToken(name) {
+  const token = process.env[name];
+  if (!token)
+    throw new Error(`${name} is not set. The running stack prints its tokens; \`make test\` sets it automatically.`);
+  return token;
+}
+
+let names = 0;
+
+/** A name that no other test of this stack has used. @param {string} name */
+export const unique = (name) => `${name}-${Date.now()}-${process.pid}-${++names}`;
+
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The violations that axe finds: each rule with its elements. @param {Page} page */
@@ -70,65 +87,54 @@ export async function violations(page) {
 }
 
 /**
- * Waits until a value outside the page is as wanted. A page may show a change before its server has
+ * Waits until a value is as wanted. A page may show a change before its server has
  * received it.
  *
- * @template T @param {() => T} read @param {T} wanted
+ * @template T @param {() => T | Promise<T>} read @param {T} wanted
  */
 export async function becomes(read, wanted) {
-  const until = Date.now() + PATIENCE_MS;
-  while (!isDeepStrictEqual(read(), wanted) && Date.now() < until) await setTimeout(20);
-  assert.deepEqual(read(), wanted);
-}
-
-/** Waits for the live figures and returns them. @param {Page} page */
-export async function figures(page) {
-  await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
-  const number = async (/** @type {string} */ id) => {
-    const element = page.getByTestId(id);
-    if ((await element.count()) === 0) return 0;
-    return Number((await element.innerText()).replaceAll(/\D/g, ''));
-  };
-  return {
-    today: await number('today-clicks'),
-    visitors: await number('today-visitors'),
-    month: await number('month-clicks'),
-    total: await number('total-clicks'),
-  };
-}
-
-/** Waits until the total is at least this number. @param {Page} page @param {number} total */
-export async function totalReaches(page, total) {
-  await page.waitForFunction((wanted) => {
-    const text = document.querySelector('[data-testid=total-clicks]')?.textContent ?? '';
-    return Number(text.replaceAll(/\D/g, '')) >= wanted;
-  }, total);
+  await until(read, (value) => isDeepStrictEqual(value, wanted));
 }
 
 /**
- * A response with problem details.
+ * Reads a value until it is right, and returns it. Fails after a minute with the last value.
  *
- * @param {number} status
- * @param {string} title
- * @param {string} [detail]
+ * @template T @param {() => T | Promise<T>} read @param {(value: T) => boolean} isRight
  */
-export function problem(status, title, detail) {
-  return {
-    status,
-    contentType: 'application/problem+json',
-    body: JSON.stringify({ type: 'about:blank', title, status, detail }),
-  };
+export async function until(read, isRight) {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const value = await read();
+    if (isRight(value)) return value;
+    if (Date.now() > deadline) assert.fail(`still ${JSON.stringify(value)} after ${PATIENCE_MS} ms`);
+    await setTimeout(POLL_MS);
+  }
 }
+
+/**
+ * Waits until every request that the page has sent so far has reached the scripted server or the
+ * stack. Requests of a page arrive in their order, so a later one proves it.
+ *
+ * @param {Page} page
+ */
+export async function requestsArrived(page) {
+  await page.evaluate(async () => (await fetch('/early.js')).text());
+}
+
+/** A response with problem details. @param {number} status @param {string} title @param {string} [detail] */
+export const problem = (status, title, detail) => problemOf('about:blank', status, title, { detail });
 
 /**
  * A response with problem details of this type.
  *
  * @param {number} status @param {string} type @param {string} title @param {Record<string, unknown>} [members]
  */
-export function named(status, type, title, members = {}) {
-  return {
-    status,
-    contentType: 'application/problem+json',
-    body: JSON.stringify({ type: `urn:tidemark:problem:${type}`, title, status, ...members }),
-  };
-}
+export const named = (status, type, title, members) =>
+  problemOf(`urn:tidemark:problem:${type}`, status, title, members);
+
+/** @param {string} type @param {number} status @param {string} title @param {Record<string, unknown>} [members] */
+const problemOf = (type, status, title, members) => ({
+  status,
+  contentType: 'application/problem+json',
+  body: JSON.stringify({ type, title, status, ...members }),
+});

@@ -20,6 +20,18 @@ export function useOkusuri() {
   return { visit, open };
 }
 
+/**
+ * Tells a new page that it is offline. On a busy machine, Chromium may do so too late and without
+ * an event.
+ *
+ * @param {Page} page
+ */
+export async function tellOffline(page) {
+  if (!(await page.evaluate(() => navigator.onLine))) return;
+  await page.context().setOffline(false);
+  await page.context().setOffline(true);
+}
+
 /** The section that records the day. @param {Page} page */
 export const act = (page) => page.getByTestId('act');
 

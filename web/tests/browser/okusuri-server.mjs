@@ -133,7 +133,7 @@ export class OkusuriServer {
     this.medicines = [];
     this.accounts = [];
     this.sessions = this.sessions.slice(0, 1);
-    this.user['name'] = undefined;
+    this.user['name'] = null;
     Object.assign(this.status, { streak: 0, bestStreak: 0, lastLogOn: undefined });
   }
 

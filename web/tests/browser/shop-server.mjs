@@ -182,7 +182,7 @@ export class ShopServer {
     action: ['viewed', 'put-in-cart', 'viewed', 'searched'][i % 4],
     productId: 'mug-035',
     occurredAt: moment(now - i * HOUR_MS),
-    ...(i % 4 === 3 && { attributes: { query: 'mug', place: 'home' } }),
+    attributes: i % 4 === 3 ? { query: 'mug', place: 'home' } : {},
   }));
   /** The most viewed products of today, and their views. @type {[string, number][]} */
   top = [

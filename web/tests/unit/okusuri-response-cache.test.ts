@@ -11,7 +11,8 @@ test('the last response of a path is cached, also over a reload', () => {
   const world = storage();
   new ResponseCache(world).write('status', { streak: 3 }, 1);
   new ResponseCache(world).write('status', { streak: 4 }, 2);
-  assert.deepEqual(new ResponseCache(world).read('status'), { atMs: 2, body: { streak: 4 } });
+  const { atMs, body } = new ResponseCache(world).read('status') ?? {};
+  assert.deepEqual([atMs, body], [2, { streak: 4 }]);
   assert.equal(new ResponseCache(world).read('me'), null);
 });
 
@@ -31,6 +32,12 @@ test('forget deletes everything', () => {
 });
 
 test('invalid stored data counts as none', () => {
-  for (const text of ['', 'x', '{}', '[["status"]]', '[["status", {"atMs": "1", "body": {}}]]'])
+  for (const text of ['', 'x', '{}', '[["status"]]', '[["status", {"version": 1, "atMs": "1", "body": {}}]]'])
     assert.equal(new ResponseCache(storage(text)).read('status'), null);
+});
+
+test('a response that another version of the page has cached counts as none', () => {
+  const stored = (version: number): string => JSON.stringify([['status', { version, atMs: 1, body: { streak: 3 } }]]);
+  assert.notEqual(new ResponseCache(storage(stored(1))).read('status'), null);
+  assert.equal(new ResponseCache(storage(stored(0))).read('status'), null);
 });

@@ -1,17 +1,9 @@
 /** The steps of a price. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lowestOf, shareOf, stepAt, stepsWithin, type PriceBefore, type PriceChange } from '../../src/shop/steps.ts';
+import { lowestOf, shareOf, stepAt, stepsWithin, type PriceBefore } from '../../src/shop/steps.ts';
 
-const change = (atMs: number, price: number, previousPrice: number | null = null): PriceChange => ({
-  id: String(atMs),
-  atMs,
-  price,
-  previousPrice,
-  currency: 'EUR',
-  reason: null,
-  changedBy: null,
-});
+const change = (atMs: number, price: number) => ({ atMs, price });
 const span = { fromMs: 1_000, toMs: 2_000 };
 /** A price that was set long before the span. */
 const before = (price: number): PriceBefore => ({ price, sinceMs: 400 });
@@ -73,7 +65,7 @@ test('a moment between two changes has the earlier one’s price', () => {
 });
 
 test('the relative change is null without a previous price', () => {
-  assert.equal(shareOf(change(1, 80, 100)), 80 / 100 - 1);
-  assert.equal(shareOf(change(1, 80)), null);
-  assert.equal(shareOf(change(1, 80, 0)), null);
+  assert.equal(shareOf({ price: 80, previousPrice: 100 }), 80 / 100 - 1);
+  assert.equal(shareOf({ price: 80 }), null);
+  assert.equal(shareOf({ price: 80, previousPrice: 0 }), null);
 });

@@ -1,0 +1,75 @@
+/** Opens the clicks page, with helpers for its tests. */
+import { useBrowser } from './harness.mjs';
+
+/** @import { BrowserContextOptions, Page } from 'playwright-core' */
+/** @import { ClicksServer } from './clicks-server.mjs' */
+
+/** The browser of a test file. */
+export function useClicks() {
+  const open = useBrowser('/tide/');
+
+  /** Opens the page with a scripted server. @param {ClicksServer} server @param {BrowserContextOptions} [look] */
+  const openWith = (server, look = {}) => open({ ...look, prepare: (page) => server.install(page) });
+
+  return { open, openWith };
+}
+
+/** The UTC day `days` after today. @param {number} days */
+export const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+/** The rows of the top targets. @param {Page} page */
+export const targetRows = (page) => page.getByTestId('targets').locator('tr:not([aria-hidden])');
+
+/** Waits for the rows of the top targets. @param {Page} page */
+export async function targets(page) {
+  await targetRows(page).first().waitFor();
+  return (await targetRows(page).allInnerTexts()).map((row) => row.split(/\s+/));
+}
+
+/** The button of a target. @param {Page} page @param {string} name */
+export const target = (page, name) => page.getByTestId('targets').getByRole('button', { name, exact: true });
+
+/** The button of a unit of time. @param {Page} page @param {string} name */
+export const unit = (page, name) => page.getByRole('group', { name: 'Unit of time' }).getByRole('button', { name });
+
+/** Waits for the rows of the table of periods. @param {Page} page */
+export const periodsLoaded = (page) => page.locator('[data-testid=periods] tr:not([aria-hidden])').first().waitFor();
+
+/** Enters an operator token. @param {Page} page @param {string} text */
+export async function useToken(page, text) {
+  await page.locator('summary').click();
+  await page.getByLabel('Operator token').fill(text);
+  await page.getByRole('button', { name: 'Use token', exact: true }).click();
+}
+
+/** Waits for the live figures and returns them. @param {Page} page */
+export async function figures(page) {
+  await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
+  const number = async (/** @type {string} */ id) => {
+    const element = page.getByTestId(id);
+    if ((await element.count()) === 0) return 0;
+    return Number((await element.innerText()).replaceAll(/\D/g, ''));
+  };
+  return {
+    today: await number('today-clicks'),
+    visitors: await number('today-visitors'),
+    month: await number('month-clicks'),
+    total: await number('total-clicks'),
+  };
+}
+
+/**
+ * Waits until each click of this page is counted. The page says so for four seconds only, and then
+ * that it is ready.
+ *
+ * @param {Page} page
+ */
+export const clicksCounted = (page) => page.locator('[data-phase=counted], [data-phase=ready]').waitFor();
+
+/** Waits until the total is at least this number. @param {Page} page @param {number} total */
+export async function totalReaches(page, total) {
+  await page.waitForFunction((wanted) => {
+    const text = document.querySelector('[data-testid=total-clicks]')?.textContent ?? '';
+    return Number(text.replaceAll(/\D/g, '')) >= wanted;
+  }, total);
+}

@@ -1,0 +1,70 @@
+/** Ranges of days, and a CSV file that fails. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { day, figures, periodsLoaded, useClicks } from '../clicks-page.mjs';
+import { problem } from '../harness.mjs';
+
+const { open } = useClicks();
+
+test('a preset shows that many days, newest first', async () => {
+  const { page, close } = await open();
+  await figures(page);
+  await page.getByRole('button', { name: '7 days', exact: true }).click();
+  const rows = page.getByTestId('periods').locator('tr');
+  await page.waitForFunction(() => document.querySelectorAll('[data-testid=periods] tr').length === 7);
+  const year = new Date().getUTCFullYear();
+  assert.match(await rows.first().innerText(), new RegExp(String(year)));
+  assert.equal(await page.getByLabel('From', { exact: true }).first().inputValue(), day(-6));
+  assert.equal(await page.getByLabel('To', { exact: true }).first().inputValue(), day(0));
+  await close();
+});
+
+test('two chosen dates are a range, and all its days can be shown', async () => {
+  const { page, close } = await open();
+  await figures(page);
+  await page.getByLabel('From', { exact: true }).first().fill(day(-14));
+  await page.getByRole('button', { name: 'Show all 15 days' }).click();
+  assert.equal(await page.getByTestId('periods').locator('tr').count(), 15);
+  await close();
+});
+
+test('a reversed range or one over 400 days shows an error and sends no request', async () => {
+  const { page, close } = await open();
+  await figures(page);
+  await periodsLoaded(page);
+  /** @type {string[]} */
+  const asked = [];
+  page.on('request', (request) => asked.push(request.url()));
+  const [from, to] = [page.getByLabel('From', { exact: true }).first(), page.getByLabel('To', { exact: true }).first()];
+  await from.fill(day(1));
+  await page.getByText('The “From” date must not be after the “To” date.').waitFor();
+  assert.equal(await from.getAttribute('aria-invalid'), 'true');
+  await from.fill(day(-400));
+  await page.getByText('Choose a range of at most 400 days.').waitFor();
+  await from.fill('');
+  await page.getByText('Choose both dates.').waitFor();
+  assert.deepEqual(
+    asked.filter((url) => url.includes('from=')),
+    [],
+  );
+  await to.fill(day(0));
+  await from.fill(day(-399));
+  await page.getByRole('button', { name: 'Show all 400 days' }).waitFor();
+  await close();
+});
+
+test('a failed CSV download shows an error', async () => {
+  const { page, close } = await open({
+    prepare: (page) =>
+      page.route('**/stats/daily?*', (route) =>
+        route.request().headers()['accept'] === 'text/csv'
+          ? route.fulfill(problem(503, 'The statistics are busy'))
+          : route.continue(),
+      ),
+  });
+  await figures(page);
+  await page.getByRole('button', { name: 'Download CSV', exact: true }).click();
+  await page.getByText('Could not create the CSV file').waitFor();
+  await page.getByText('The statistics are busy').waitFor();
+  await close();
+});

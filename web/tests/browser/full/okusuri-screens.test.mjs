@@ -1,0 +1,165 @@
+/** The screens of the medication log, against a scripted server. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { viewports } from '../../chromium.mjs';
+import { becomes } from '../harness.mjs';
+import { act, logChanges, useOkusuri } from '../okusuri-page.mjs';
+import { dayAt, log, OkusuriServer, today } from '../okusuri-server.mjs';
+
+const { open } = useOkusuri();
+
+test('a rest day asks for no entry, and a dose that was taken anyway is recorded', async () => {
+  const server = new OkusuriServer();
+  server.restNow();
+  const { page, close } = await open(server);
+  await act(page)
+    .getByText(
+      'Your pack is on a rest period: 3 rest days left, including today. You start again on Tue 24 Nov. Medicines with their own times are not affected.',
+    )
+    .waitFor();
+  await act(page).getByRole('button', { name: 'I took it anyway' }).click();
+  await act(page).getByText('On a rest day this does not add to your streak and does not break it.').waitFor();
+  await close();
+});
+
+test('input in the day sheet survives data that is read meanwhile', async () => {
+  const server = new OkusuriServer();
+  // The sheet is opened before the page has read the day.
+  const calendar = 'GET calendar/2026-11';
+  /** @type {() => void} */
+  let release = () => {};
+  const released = new Promise((/** @type {(value: void) => void} */ resolve) => (release = resolve));
+  server.answers[calendar] = async (route) => {
+    await released;
+    delete server.answers[calendar];
+    return server.answer(route);
+  };
+  const { page, context, close } = await open(server);
+  await page.getByRole('button', { name: /Fri 20 Nov/ }).click();
+  const sheet = page.getByTestId('day-sheet');
+  await sheet.getByText('Taken, with bleeding').click();
+  await sheet.getByRole('textbox', { name: 'Note' }).fill('Half a');
+  release();
+  await sheet.getByText('Taken', { exact: true }).first().waitFor();
+  // When the page is visible again, it reads everything again.
+  await context.setOffline(true);
+  await page.getByText('You are offline.').waitFor();
+  const read = page.waitForResponse((response) => response.url().endsWith('/calendar/2026-11'));
+  await context.setOffline(false);
+  await read;
+  await page.getByText('You are offline.').waitFor({ state: 'detached' });
+  assert.equal(await sheet.getByRole('textbox', { name: 'Note' }).inputValue(), 'Half a');
+  await sheet.getByRole('button', { name: 'Save' }).click();
+  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, note: 'Half a' });
+  await close();
+});
+
+test('a medicine can be added with times in several formats', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
+  await page.getByRole('button', { name: 'Add a medicine' }).click();
+  const form = page.getByRole('form', { name: 'New medicine' });
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText('Enter a name.').waitFor();
+  await form.getByText('Enter 1 to 8 times, for example 8:00, 20:30.').waitFor();
+  await form.getByLabel('Name').fill('Calcium');
+  await form.getByLabel('Dose').fill('500 mg');
+  await form.getByLabel('Times').fill('20.30、8時');
+  await form.getByText('08:00, 20:30').waitFor();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByTestId('medicines').getByText('Calcium').waitFor();
+  assert.deepEqual(server.changes.at(-1)?.body, {
+    ...{ name: 'Calcium', dose: '500 mg', times: ['08:00', '20:30'], from: today },
+  });
+  await close();
+});
+
+test('a CSV file is previewed before the import', async () => {
+  const server = new OkusuriServer();
+  const rows = [
+    { line: 2, date: '2026-01-01', result: 'created' },
+    { line: 3, date: '2026-02-30', problem: 'invalid-date' },
+  ];
+  server.answers['POST import'] = (route) => route.fulfill({ json: { items: rows } });
+  const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
+  const csv = 'date,has_bleeding,note\n2026-01-01,false,\n2026-02-30,true,\n';
+  const file = { name: 'log.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
+  await page.getByLabel('CSV file').setInputFiles(file);
+  await page.getByText('1 row can be imported. 1 row has an error and is left out.').waitFor();
+  await page.getByTestId('preview').getByText('This date does not exist.').waitFor();
+  await page.getByRole('button', { name: 'Import 1 row' }).click();
+  await page.getByText('1 day was imported.').waitFor();
+  assert.deepEqual(server.changes, [
+    { method: 'POST', path: 'import', body: csv },
+    { method: 'POST', path: 'import', body: csv },
+  ]);
+  await close();
+});
+
+test('the page uses the date in the user’s time zone', async () => {
+  const server = new OkusuriServer();
+  server.user['timeZone'] = 'Pacific/Kiritimati';
+  const { page, close } = await open(server, { timezoneId: 'America/Los_Angeles' });
+  await page.getByTestId('take').click();
+  await becomes(() => logChanges(server), [`PUT logs/${dayAt(1)}`]);
+  await close();
+});
+
+test('the calendar shows bleeding on a rest day', async () => {
+  const server = new OkusuriServer();
+  server.restNow();
+  const yesterday = dayAt(-1);
+  server.rest.add(yesterday);
+  server.logs.set(yesterday, log(yesterday, true));
+  const { page, close } = await open(server, { at: '/okusuri/?view=calendar' });
+  const day = page.getByRole('gridcell', { name: 'rest day, taken anyway, with bleeding' });
+  await day.waitFor();
+  assert.equal(await day.locator('path.small-drop').count(), 1);
+  await close();
+});
+
+test('bleeding alone can be recorded today and on an earlier day, and is shown', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { viewport: viewports.phone });
+  await act(page).getByRole('button', { name: 'Bleeding only' }).click();
+  await becomes(
+    () => server.changes,
+    [{ method: 'PUT', path: `logs/${today}`, body: { hasBleeding: true, isTaken: false } }],
+  );
+  await act(page).getByText('Bleeding is recorded.').waitFor();
+  // The day is still open, the streak is unchanged, and recording the medicine keeps the bleeding.
+  await page.getByRole('img', { name: '23 days in a row' }).waitFor();
+  assert.equal(await page.getByTestId('take').count(), 0);
+  await page.getByTestId('take-bleeding').click();
+  await act(page).getByText('1 day of bleeding in a row.').waitFor();
+
+  await page.goto(new URL('/okusuri/?view=calendar', page.url()).href);
+  await page.getByRole('button', { name: /Fri, 20 Nov 2026, taken/ }).click();
+  const sheet = page.getByTestId('day-sheet');
+  await sheet.getByText('Bleeding only').click();
+  await sheet.getByRole('textbox', { name: 'Note' }).fill('A headache');
+  await sheet.getByRole('button', { name: 'Save' }).click();
+  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, isTaken: false, note: 'A headache' });
+  const day = page.getByRole('gridcell', { name: 'Fri, 20 Nov 2026, bleeding only, not taken, with a note' });
+  await day.locator('path.lone-drop').waitFor();
+  await page.goto(new URL('/okusuri/?view=history', page.url()).href);
+  await page.getByTestId('history').getByText('bleeding only, not taken · A headache').waitFor();
+  await close();
+});
+
+test('the settings list each access to the data with its reason', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
+  await page.getByText('Nobody has accessed your data.').waitFor();
+  server.readings = [
+    { at: '2026-11-20T03:00:00Z', kind: 'medication_log', reason: 'the user asked for help with a lost mailbox' },
+    { at: '2026-11-19T03:00:00Z', kind: 'a_new_kind', reason: 'a check of the reminders' },
+  ];
+  await page.reload();
+  const rows = page.getByTestId('access-log').locator('li');
+  await rows.first().waitFor();
+  const [first, second] = await rows.allInnerTexts();
+  assert.match(first ?? '', /^the user asked for help with a lost mailbox\s+Log entries · /);
+  assert.match(second ?? '', /^a check of the reminders\s+a_new_kind · /);
+  await close();
+});

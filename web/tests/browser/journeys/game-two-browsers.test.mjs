@@ -1,0 +1,152 @@
+/** Two players and a spectator play a turn on the running stack, in three browsers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until, useBrowser } from '../harness.mjs';
+
+/** @import { Page } from 'playwright-core' */
+
+const open = useBrowser('/game/');
+
+/** @typedef {{ digest: string, inked: number }} Picture */
+
+/** Runs in the page before its scripts: what the test asks the page. */
+function observers() {
+  /** A digest of the board's pixels, and how many of them are not white. @returns {Promise<Picture>} */
+  async function picture() {
+    const canvas = document.querySelector('canvas');
+    const data = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data;
+    if (!data) return { digest: '', inked: 0 };
+    let inked = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i] !== 255 || data[i + 1] !== 255 || data[i + 2] !== 255) inked++;
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', data));
+    return { digest: Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''), inked };
+  }
+
+  /** Waits for the reveal. Returns its text and the picture at its beginning. */
+  async function reveal() {
+    const shown = () => document.querySelector('[data-testid=reveal]')?.textContent;
+    await new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
+      const check = () => shown() && resolve();
+      new MutationObserver(check).observe(document.body, { childList: true, subtree: true });
+      check();
+    });
+    return { text: shown() ?? '', picture: await picture() };
+  }
+
+  Object.assign(globalThis, { picture, reveal });
+}
+
+/** Opens a page with the observers. @param {string} [at] */
+const visit = (at) => open({ ...(at && { at }), prepare: (page) => page.addInitScript(observers) });
+
+/** Waits until all boards show the same picture, and returns it. @param {Page[]} pages */
+async function samePicture(...pages) {
+  const [first] = await until(
+    () => Promise.all(pages.map((page) => /** @type {Promise<Picture>} */ (page.evaluate('picture()')))),
+    ([first, ...others]) => !!first && first.inked > 0 && others.every((other) => other.digest === first.digest),
+  );
+  return first;
+}
+
+/** Draws with the mouse. Positions are fractions of the board's size. @param {Page} page @param {[number, number][]} corners */
+async function draw(page, corners) {
+  const box = await page.locator('canvas').boundingBox();
+  assert.ok(box);
+  const [[x, y] = [0, 0], ...rest] = corners;
+  await page.mouse.move(box.x + x * box.width, box.y + y * box.height);
+  await page.mouse.down();
+  for (const [x, y] of rest) await page.mouse.move(box.x + x * box.width, box.y + y * box.height, { steps: 8 });
+  await page.mouse.up();
+}
+
+/** Chooses a word as the drawer, and returns it. @param {Page} page */
+async function choose(page) {
+  const options = page.getByRole('list', { name: 'Words to choose from' }).getByRole('button');
+  // The page says "is drawing" to everybody.
+  const option = options.filter({ hasNot: page.getByText('drawing', { exact: true }) }).first();
+  const word = await option.locator('strong').innerText();
+  await option.click();
+  await page.getByText('Loading the drawing').waitFor({ state: 'detached' });
+  await page.getByText('You are drawing', { exact: true }).waitFor();
+  return word;
+}
+
+test('two players and a spectator see the same picture', async () => {
+  const host = await visit();
+  await host.page.getByLabel('Your name').fill('あんず');
+  await host.page.getByLabel('Rounds').selectOption('1');
+  // The longest turn, so that a busy machine does not end it.
+  await host.page.getByLabel('Drawing time').selectOption('300');
+  await host.page.getByRole('button', { name: 'Create game' }).click();
+  const link = new URL(await host.page.getByTestId('game-link').inputValue());
+  const at = link.pathname + link.search;
+
+  const guest = await visit(at);
+  await guest.page.getByLabel('Your name').fill('ぶんた');
+  await guest.page.getByRole('button', { name: 'Play' }).click();
+  await guest.page.getByRole('button', { name: 'I’m ready' }).click();
+  await host.page.getByRole('button', { name: 'Start game' }).click();
+
+  const word = await choose(host.page);
+  await draw(host.page, [
+    [0.2, 0.2],
+    [0.8, 0.2],
+    [0.8, 0.8],
+    [0.2, 0.8],
+    [0.2, 0.2],
+  ]);
+  // A fill, a stroke over it, and an undo: the order matters on every board.
+  await host.page.keyboard.press('f');
+  await host.page.locator('canvas').click({ position: { x: 5, y: 5 } });
+  await host.page.keyboard.press('b');
+  await draw(host.page, [
+    [0.1, 0.5],
+    [0.9, 0.5],
+  ]);
+  await host.page.keyboard.press('Control+z');
+  await samePicture(host.page, guest.page);
+
+  const onlooker = await visit(at);
+  await onlooker.page.getByLabel('Your name').fill('Chie');
+  await onlooker.page.getByRole('button', { name: 'Just watch' }).click();
+  const picture = await samePicture(host.page, guest.page, onlooker.page);
+
+  // A reload restores the seat and the picture.
+  await guest.page.reload();
+  const field = guest.page.getByLabel('Your guess');
+  await field.fill('ちがうことば');
+  await field.press('Enter');
+  await host.page.getByTestId('chat').getByText('ちがうことば').waitFor();
+  assert.deepEqual(await samePicture(host.page, guest.page), picture);
+  // As a word of its own: "ear" is also in "clear".
+  const answer = new RegExp(`(?<!\\p{L})${word}(?!\\p{L})`, 'iu');
+  for (const { page } of [guest, onlooker]) {
+    assert.doesNotMatch(await page.locator('body').innerText(), answer, 'the answer is out before its time');
+  }
+
+  // The reveal lasts eight seconds. Each page observes its own, so that none is missed.
+  const reveals = [host, guest, onlooker].map(
+    ({ page }) => /** @type {Promise<{ text: string, picture: Picture }>} */ (page.evaluate('reveal()')),
+  );
+  await field.fill(word);
+  await field.press('Enter');
+  for (const revealed of await Promise.all(reveals)) {
+    assert.match(revealed.text, answer);
+    assert.deepEqual(revealed.picture, picture);
+  }
+
+  await choose(guest.page);
+  await guest.page.getByRole('button', { name: 'Skip this turn' }).click();
+  await host.page.getByTestId('standings').waitFor();
+  const points = await host.page.getByTestId('standings').locator('td:last-child').allInnerTexts();
+  assert.ok(
+    points.every((text) => Number.parseInt(text) > 0),
+    `both have earned something: ${points.join(', ')}`,
+  );
+
+  // The replay shows the same pixels.
+  const exactly = host.page.getByText(word, { exact: true });
+  await host.page.getByRole('button').filter({ has: exactly }).click();
+  assert.deepEqual(await samePicture(host.page), picture);
+  for (const { close } of [host, guest, onlooker]) await close();
+});

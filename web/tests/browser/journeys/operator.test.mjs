@@ -1,0 +1,71 @@
+/** The metrics of the running stack, and their updates. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { busy, install, quiet, troubled } from '../../operator-scenes.mjs';
+import { becomes, useBrowser } from '../harness.mjs';
+import { cell, cells } from '../operator-page.mjs';
+
+const open = useBrowser('/operator/');
+
+test('a click appears in its function, its stream, its table and the chart of counted clicks', async () => {
+  const { page, close } = await open();
+  await page.getByTestId('alerts').waitFor();
+  const before = Number((await cells(page, 'click-writer'))[0]?.replaceAll(/\D/g, ''));
+  const total = async () =>
+    (await (await page.request.get(new URL('/stats/total', page.url()).href)).json()).totalClicks;
+  const totalBefore = await total();
+  const clicked = await page.request.post(new URL('/clicks', page.url()).href, { data: { userId: 'operator' } });
+  assert.equal(clicked.status(), 201);
+  // The tests of the clicks page must not see this click arrive.
+  await becomes(total, totalBefore + 1);
+  await page.waitForFunction((before) => {
+    const row = [...document.querySelectorAll('tbody tr')].find((row) => row.textContent?.startsWith('click-writer'));
+    return Number(row?.querySelector('td')?.textContent?.replaceAll(/\D/g, '')) > before;
+  }, before);
+  await page.getByRole('img', { name: /^Chart.*Clicks counted: ClicksCounted [1-9]/ }).waitFor();
+  await cell(page, 'StatsAggregatorFunction-ClickInserted', 2, /[1-9]/);
+  await cell(page, 'DateIndex', 1, /[1-9]/);
+  await close();
+});
+
+test('the numbers update automatically', async () => {
+  let metrics = quiet();
+  const { page, close } = await open({ prepare: (page) => install(page, () => metrics) });
+  await page.getByText('No activity in the last 15 minutes').waitFor();
+  await page.getByText('No problems found').waitFor();
+  metrics = busy();
+  await cell(page, 'stats-aggregator', 7, /^2 \(1 busy\)$/);
+  await page.getByText('No activity').waitFor({ state: 'detached' });
+  await close();
+});
+
+test('alerts are shown on top and marked in the tables', async () => {
+  const { page, close } = await open({ prepare: (page) => install(page, troubled) });
+  const alerts = await page.getByTestId('alerts').innerText();
+  assert.equal(
+    alerts,
+    '2 records in quarantine · 3 failed batches in a failure queue · 15 failed invocations · 65 throttled requests',
+  );
+  assert.deepEqual(await cells(page, 'StatsAggregatorFunction-ClickInserted'), [
+    ...['96,000 ms', '1,840', '1,235', '15', '4', '3', '3'],
+  ]);
+  const marked = await page.locator('td.alarm').allInnerTexts();
+  assert.deepEqual(marked, ['15', '13', '3', '3', '52']);
+  await close();
+});
+
+test('when the stack stops, the last numbers stay, and the page recovers when it is back', async () => {
+  let isGone = false;
+  const { page, close } = await open({
+    prepare: (page) =>
+      page.route('**/_local/metrics', (route) => (isGone ? route.abort() : route.fulfill({ json: busy() }))),
+  });
+  await page.getByTestId('alerts').waitFor();
+  const before = await cells(page, 'click-writer');
+  isGone = true;
+  await page.getByText('The local stack is not responding').waitFor();
+  assert.deepEqual(await cells(page, 'click-writer'), before);
+  isGone = false;
+  await page.getByText('The local stack is not responding').waitFor({ state: 'detached' });
+  await close();
+});
