@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::pace::METRICS;
-
 /// How often a line is written if standard error is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(3);
 
@@ -36,8 +34,6 @@ pub(crate) fn progress_bar(total: u64, what: &'static str) -> Progress {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     };
-    // A command without --metrics-file has no metrics.
-    let _ = METRICS.try_with(|metrics| metrics.show(what, &bar));
     let line = (!std::io::stderr().is_terminal()).then(|| Mutex::new(Instant::now()));
     Progress { bar, what, line, begun: Instant::now() }
 }

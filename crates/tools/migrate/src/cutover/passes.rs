@@ -10,7 +10,6 @@ use super::plan::Phase;
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
 use crate::Failure;
-use crate::pace::Pace;
 use crate::terminal::progress_bar;
 
 /// The most passes over all users until none is left to move; new users appear meanwhile.
@@ -42,14 +41,13 @@ fn storable(goal: impl Fn(&str) -> Side + Copy) -> impl Fn(&str) -> Side + Copy 
 }
 
 impl Sides {
-    /// Moves all users to their side, at the pace; a user who is there already costs one read.
+    /// Moves all users to their side; a user who is there already costs one read.
     /// Returns the number of moved users.
     pub(crate) async fn move_users(
         &self,
         goal: impl Fn(&str) -> Side + Copy,
         parallel: usize,
         stuck: &StuckUsers,
-        pace: &Pace,
     ) -> Result<u64, Failure> {
         let goal = storable(goal);
         let bar = progress_bar(self.postgres.users().await?, "users");
@@ -65,10 +63,8 @@ impl Sides {
                 bar.inc(u64::try_from(users.len()).unwrap_or_default());
                 let left =
                     users.into_iter().filter(|(user, ownerships)| ownerships.next_step(goal(user)) != MoveStep::Done);
-                let brought = stream::iter(left).map(|(user, _)| async move {
-                    pace.take(1).await;
-                    stuck.set_aside(&user, self.move_user(&user, goal(&user)).await)
-                });
+                let brought = stream::iter(left)
+                    .map(|(user, _)| async move { stuck.set_aside(&user, self.move_user(&user, goal(&user)).await) });
                 pass += brought
                     .buffer_unordered(parallel)
                     .try_fold(0, |sum, moved| async move { Ok(sum + u64::from(moved)) })

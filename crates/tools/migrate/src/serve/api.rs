@@ -1,7 +1,6 @@
 //! The routes, their answers and their errors.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,12 +34,9 @@ const HEALTH_MAX: Duration = Duration::from_secs(3);
 /// What the routes share.
 struct Shared {
     connections: Arc<Connections>,
-    token: Option<SecretString>,
+    token: SecretString,
     /// The number of requests by method and status.
     requests: Mutex<BTreeMap<(MethodName, u16), u64>>,
-    compared: AtomicU64,
-    differing: AtomicU64,
-    late: AtomicU64,
 }
 
 /// The methods that are counted.
@@ -87,13 +83,11 @@ impl From<WriteError> for Refusal {
 }
 
 /// The API.
-pub(super) fn router(connections: Arc<Connections>, token: Option<SecretString>) -> Router {
-    let (requests, [compared, differing, late]) = (Mutex::default(), Default::default());
-    let shared = Arc::new(Shared { connections, token, requests, compared, differing, late });
+pub(super) fn router(connections: Arc<Connections>, token: SecretString) -> Router {
+    let shared = Arc::new(Shared { connections, token, requests: Mutex::default() });
     Router::new()
         .route("/rows/{table}", put(put_row).delete(delete_row))
         .route("/owners/{owner}/items/{kind}", get(items))
-        .route("/shadow", get(shadow))
         .route("/metrics", get(metrics))
         .route("/health", get(health))
         .fallback(async || Refusal(StatusCode::NOT_FOUND, "unknown-route", "there is no such route".to_owned()))
@@ -125,11 +119,10 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
 
 impl Shared {
     fn admits(&self, request: &Request) -> bool {
-        let Some(token) = &self.token else { return true };
         let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let given = given.and_then(|value| value.strip_prefix("Bearer "));
         // Hashes take the same time to compare for every wrong token.
-        given.is_some_and(|given| Sha256::digest(given) == Sha256::digest(token.expose_secret()))
+        given.is_some_and(|given| Sha256::digest(given) == Sha256::digest(self.token.expose_secret()))
     }
 }
 
@@ -188,22 +181,10 @@ async fn items(
     let taken = shared.connections.take().await?;
     let reader = Reader::new(taken.sides()?.clone());
     let found = reader.items(&owner, &kind).await;
-    let counted = reader.shadow();
     taken.give_back();
-    for (all, one) in
-        [(&shared.compared, counted.compared), (&shared.differing, counted.differing), (&shared.late, counted.late)]
-    {
-        all.fetch_add(one, Ordering::Relaxed);
-    }
     let items: Vec<_> = found?.values().map(dynamo_json).collect();
     let body = format!("{{\"items\":[{}]}}", items.join(","));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
-}
-
-async fn shadow(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let (compared, differing, late) = (of(&shared.compared), of(&shared.differing), of(&shared.late));
-    Json(json!({ "compared": compared, "differing": differing, "late": late }))
 }
 
 /// Whether both sides answer.
@@ -225,11 +206,6 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let mut text = "# TYPE tidemark_sidecar_requests_total counter\n".to_owned();
     for ((method, status), count) in shared.requests.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         text.push_str(&format!("tidemark_sidecar_requests_total{{method=\"{method}\",status=\"{status}\"}} {count}\n"));
-    }
-    text.push_str("# TYPE tidemark_sidecar_shadow_reads_total counter\n");
-    for (result, count) in [("compared", &shared.compared), ("differing", &shared.differing), ("late", &shared.late)] {
-        let count = count.load(Ordering::Relaxed);
-        text.push_str(&format!("tidemark_sidecar_shadow_reads_total{{result=\"{result}\"}} {count}\n"));
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
