@@ -21,14 +21,12 @@ use super::foreign::{assert_expected, stored};
 
 mod rows;
 
-pub(super) use rows::SHOP;
-
 /// The most kills of a phase. The time before a kill doubles, so the phase ends at last.
 const KILLS_MAX: u32 = 40;
 
 /// What changes in a source.
-pub(super) struct Live {
-    pub(super) source: Source,
+struct Live {
+    source: Source,
     /// Keeps one of `ONE_OF` rows.
     thin: &'static str,
     /// Changes by programs that know nothing of the migration. `ROUND` counts the calls.
@@ -46,7 +44,7 @@ fn parameter(name: &str, default: u64) -> u64 {
 
 impl Live {
     /// Fills a database, and keeps one of so many rows.
-    pub(super) async fn fill(&self, client: &Client, seed: u64, one_of: u64) {
+    async fn fill(&self, client: &Client, seed: u64, one_of: u64) {
         self.source.fill(client, seed).await.unwrap();
         if one_of > 1 {
             let thin = self.thin.replace("ONE_OF", &one_of.to_string());
@@ -57,7 +55,7 @@ impl Live {
         }
     }
 
-    pub(super) async fn change(&self, client: &Client, round: u32) {
+    async fn change(&self, client: &Client, round: u32) {
         for sql in self.changes {
             client.batch_execute(&sql.replace("ROUND", &round.to_string())).await.unwrap();
         }

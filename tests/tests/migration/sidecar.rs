@@ -175,7 +175,7 @@ async fn an_application_in_node_lives_through_a_cutover_with_sidecars_that_are_k
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn mistakes_get_a_status_and_a_stable_type_and_requests_are_counted() {
+async fn mistakes_get_a_status_and_a_stable_type() {
     let migration = Migration::new(84, 4).await.unwrap();
     let sidecar = Sidecar::start(&migration).await;
     let row = json!({ "id": "a", "name": "Ann", "email": null, "emailVerified": true, "createdAt": "2025-01-01", "updatedAt": "2025-01-01" });
@@ -199,7 +199,7 @@ async fn mistakes_get_a_status_and_a_stable_type_and_requests_are_counted() {
     }
     let (status, _) = sidecar.ask(Method::DELETE, "/rows/user?id=a", "").await;
     assert_eq!(status, StatusCode::OK);
-    let without = Client::new().get(format!("{}/metrics", sidecar.url)).send().await.unwrap();
+    let without = Client::new().get(format!("{}/health", sidecar.url)).send().await.unwrap();
     assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
     // A page of another site, whose name resolves to this machine, does not have the token.
     for method in [Method::GET, Method::DELETE] {
@@ -207,9 +207,6 @@ async fn mistakes_get_a_status_and_a_stable_type_and_requests_are_counted() {
         let rebound = rebound.header("host", "evil.example").send().await.unwrap();
         assert_eq!(rebound.status(), StatusCode::UNAUTHORIZED);
     }
-    let metrics = Client::new().get(format!("{}/metrics", sidecar.url)).bearer_auth(TOKEN).send().await.unwrap();
-    let metrics = metrics.text().await.unwrap();
-    assert!(metrics.contains(r#"requests_total{method="PUT",status="413"} 1"#), "{metrics}");
     let (status, answer) = sidecar.ask(Method::GET, "/health", "").await;
     assert_eq!((status, answer), (StatusCode::OK, json!({ "phase": null })));
 

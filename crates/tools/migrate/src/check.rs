@@ -23,7 +23,7 @@ use crate::item::{Attributes, read_line};
 use crate::mapping::World;
 use crate::parts::{Part, Parts, parts_for};
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 use differences::{DIFFERENCES, Difference, Differences, READ_AGAIN_MAX};
@@ -158,9 +158,8 @@ async fn check_all(
     differences: &mut Differences,
 ) -> Result<Counts, Failure> {
     run.fresh_folder(FOLDER)?;
-    let bar = progress_bar(items.count(), "items");
-    let segments = scan::read(run, (target, world), parallel, &bar).await?;
-    bar.finish_and_clear();
+    let progress = Progress::new(items.count(), "items");
+    let segments = scan::read(run, (target, world), parallel, &progress).await?;
 
     let parts = parts_for(items.count(), ITEMS_PER_PART);
     let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), parts);

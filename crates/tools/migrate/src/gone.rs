@@ -3,7 +3,7 @@
 use crate::{Failure, FailureKind};
 
 /// A command, a flag of it, or both; and what to do instead.
-const GONE: [(&str, &str, &str); 9] = [
+const GONE: [(&str, &str, &str); 12] = [
     ("adopt", "", "copy the files *.json of the run's folder after each step, and put them back into a new folder"),
     ("control", "", "stop the command with Ctrl-C, and run it again with another --rate"),
     ("", "--capture", "triggers are the only capture: leave the flag out"),
@@ -11,6 +11,9 @@ const GONE: [(&str, &str, &str); 9] = [
     ("check", "--sample", "`check` always compares all items"),
     ("check", "--again", "`check` always reads the whole table"),
     ("load", "--differences", "`load --again` mends what `check` found missing or changed"),
+    ("export", "--dry-run", "`preflight` checks the schema"),
+    ("transform", "--dry-run", "`transform` writes only into the run's folder: use a folder of its own"),
+    ("rehearse", "--dry-run", "docs/migration.md lists the steps"),
     ("cutover", "--rate", "--parallel limits how many users move at once"),
     ("cutover", "--max-standby-lag", "move in smaller steps, such as 1% and 10%, and watch the standby between them"),
 ];

@@ -19,7 +19,7 @@ use crate::cutover::run_state::check_not_dual;
 use crate::item::read_line;
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::statements::STATEMENTS_MAX;
-use crate::terminal::{Progress as ProgressBar, progress_bar};
+use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 use pace::{Pace, PaceStatus, write_units};
@@ -67,7 +67,7 @@ pub struct Arguments {
 /// The progress of a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Progress {
+struct Checkpoint {
     /// The target table.
     table: String,
     /// The items' files.
@@ -95,7 +95,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     if create_table && !dry_run {
         create_table::create(&target, &items.target).await?;
     }
-    let begun: Option<Progress> = run.read(PROGRESS)?;
+    let begun: Option<Checkpoint> = run.read(PROGRESS)?;
     let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
     let is_empty = is_empty(&target).await?;
     let finished = finished_runs(&target, &items.target).await?;
@@ -108,23 +108,22 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             table.table
         )));
     }
-    let progress = begun.filter(|_| !again).unwrap_or_else(|| Progress {
+    let progress = begun.filter(|_| !again).unwrap_or_else(|| Checkpoint {
         table: table.table.clone(),
         files: items.files.clone(),
-        ..Progress::default()
+        ..Checkpoint::default()
     });
     // Written before the first item, so that the table may have items when an interrupted load is
     // run again.
     run.write(PROGRESS, &progress)?;
     let start = Instant::now();
     let before = progress.loaded.values().sum::<u64>();
-    let bar = progress_bar(items.count(), "items");
-    bar.set_position(before);
+    let shown = Progress::new(items.count(), "items");
+    shown.set_position(before);
     let pace = Pace::new(rate);
     let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
-    let loader = Loader { run: &run, writer, pace, bar, progress: Mutex::new(progress) };
+    let loader = Loader { run: &run, writer, pace, shown, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
-    loader.bar.finish_and_clear();
     // Also after a failure, so that the finished work is not repeated.
     let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     run.write(PROGRESS, &progress)?;
@@ -144,7 +143,7 @@ async fn is_empty(table: &Table) -> Result<bool, Failure> {
 fn dry_run_report(
     run: &Run,
     items: &Items,
-    begun: Option<&Progress>,
+    begun: Option<&Checkpoint>,
     is_empty: bool,
     rate: u32,
 ) -> Result<Report, Failure> {
@@ -179,8 +178,8 @@ struct Loader<'l> {
     run: &'l Run,
     writer: Writer,
     pace: Arc<Pace>,
-    bar: ProgressBar,
-    progress: Mutex<Progress>,
+    shown: Progress,
+    progress: Mutex<Checkpoint>,
 }
 
 /// Consecutive lines of a file.
@@ -233,7 +232,7 @@ impl Loader<'_> {
         self.pace.take(items.iter().map(|item| item.units).sum()).await;
         let puts = self.writer.put(&items).await?;
         let lines = std::mem::take(&mut chunk.lines);
-        self.bar.inc(lines);
+        self.shown.inc(lines);
         let mut progress = self.lock();
         for (item, put) in items.iter().zip(puts) {
             match put {
@@ -256,13 +255,13 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Checkpoint> {
         self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-fn report(progress: &Progress, now: u64, took: Duration, pace: PaceStatus) -> Report {
-    let Progress { table, new, known, kept, kept_keys, .. } = progress;
+fn report(progress: &Checkpoint, now: u64, took: Duration, pace: PaceStatus) -> Report {
+    let Checkpoint { table, new, known, kept, kept_keys, .. } = progress;
     let mut text = format!(
         "{} items are in {table}: {new} new, {known} known, and {kept} newer ones were kept",
         new + known + kept

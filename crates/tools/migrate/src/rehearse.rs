@@ -27,9 +27,6 @@ pub(crate) struct Arguments {
     /// Confirms that the database is a copy: its name. At a terminal the command asks for it.
     #[arg(long, value_name = "DATABASE")]
     confirm: Option<String>,
-    /// Prints the steps without taking them; changes nothing.
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// A finished step.
@@ -59,11 +56,6 @@ const PLAN: [&[&str]; 11] = [
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let names: Vec<_> = PLAN.iter().map(|step| step.join(" ")).collect();
-    if arguments.dry_run {
-        let text = format!("Would take these steps: {}.", names.join(", "));
-        let json = json!({ "phase": "rehearse", "dryRun": true, "steps": names });
-        return Ok(Report { outcome: PhaseOutcome::Done, json, text });
-    }
     confirm(&arguments).await?;
     let folder = Folder(&arguments.sides.folder);
     let mut steps: Vec<Step> = folder.read()?;

@@ -19,7 +19,7 @@ use crate::cutover::stuck::StuckUsers;
 use crate::cutover::{Phase, Plan, Side, Sides, SidesArguments, finished_runs};
 use crate::load::PROGRESS;
 use crate::run::Run;
-use crate::terminal::{ask, progress_bar};
+use crate::terminal::{Progress, ask};
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 use remove::{Counts, Removal, RemovalPass};
 
@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         run.remove_report("check")?;
     }
     let counts = Counts::default();
-    let bar = progress_bar(0, "items");
+    let progress = Progress::new(0, "items");
     let segments = i32::from(arguments.segments);
     let removal = Removal {
         table: &table,
@@ -102,14 +102,13 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     // Removes the cutover's own items first. Then a writer that was suspended for a long time
     // cannot replicate an old change any more.
     for what in [RemovalPass::Cutover, RemovalPass::Items] {
-        bar.set_position(0);
+        progress.set_position(0);
         let cleared = (0..segments).map(|segment| {
-            let bar = &bar;
-            removal.clear((segment, segments), what, move |items| bar.inc(items))
+            let progress = &progress;
+            removal.clear((segment, segments), what, move |items| progress.inc(items))
         });
         try_join_all(cleared).await?;
     }
-    bar.finish_and_clear();
     let report = report(&arguments, plan.is_some(), users, replicated, &counts);
     if !arguments.dry_run {
         run.write_report("rollback", &report)?;

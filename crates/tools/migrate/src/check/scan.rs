@@ -23,10 +23,10 @@ pub(super) async fn read(
     run: &Run,
     (table, world): (&Table, &World),
     parallel: u8,
-    bar: &Progress,
+    progress: &Progress,
 ) -> Result<Vec<FileDigest>, Failure> {
     let segments = i32::from(parallel) * SEGMENTS_PER_WORKER;
-    let each = stream::iter(0..segments).map(|segment| read_segment(run, (table, world), (segment, segments), bar));
+    let each = stream::iter(0..segments).map(|segment| read_segment(run, (table, world), (segment, segments), progress));
     each.buffered(parallel.into()).try_collect().await
 }
 
@@ -35,7 +35,7 @@ async fn read_segment(
     run: &Run,
     (table, world): (&Table, &World),
     (segment, segments): (i32, i32),
-    bar: &Progress,
+    progress: &Progress,
 ) -> Result<FileDigest, Failure> {
     let mut lines = LineWriter::create(run.path(&file(segment)))?;
     let mut start = None;
@@ -47,7 +47,7 @@ async fn read_segment(
             for half in PairHalf::of(&item, world) {
                 write(&mut lines, &Found::Half(half))?;
             }
-            bar.inc(1);
+            progress.inc(1);
         }
         start = page.last_evaluated_key;
         if start.is_none() {

@@ -10,7 +10,7 @@ use super::plan::Phase;
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
 use crate::Failure;
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 
 /// The most passes over all users until none is left to move; new users appear meanwhile.
 const PASSES_MAX: u32 = 20;
@@ -50,17 +50,17 @@ impl Sides {
         stuck: &StuckUsers,
     ) -> Result<u64, Failure> {
         let goal = storable(goal);
-        let bar = progress_bar(self.postgres.users().await?, "users");
+        let progress = Progress::new(self.postgres.users().await?, "users");
         let mut moved = 0;
         for _ in 0..PASSES_MAX {
-            bar.set_position(0);
+            progress.set_position(0);
             let mut pass = 0;
             let mut last = String::new();
             loop {
                 let users = self.ownerships_after(&last).await?;
                 let Some((user, _)) = users.last() else { break };
                 last.clone_from(user);
-                bar.inc(u64::try_from(users.len()).unwrap_or_default());
+                progress.inc(u64::try_from(users.len()).unwrap_or_default());
                 let left =
                     users.into_iter().filter(|(user, ownerships)| ownerships.next_step(goal(user)) != MoveStep::Done);
                 let brought = stream::iter(left)
@@ -75,7 +75,6 @@ impl Sides {
                 break;
             }
         }
-        bar.finish_and_clear();
         Ok(moved)
     }
 
@@ -137,7 +136,7 @@ impl Sides {
         parallel: usize,
         mut take: impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(u64, u64), Failure> {
-        let bar = progress_bar(self.postgres.users().await?, "compared");
+        let progress = Progress::new(self.postgres.users().await?, "compared");
         let (mut compared, mut late) = (0, 0);
         let mut last = String::new();
         loop {
@@ -147,7 +146,7 @@ impl Sides {
             let of_users = stream::iter(users).map(|(user, _)| async move { self.compare(&user).await });
             let mut of_users = of_users.buffer_unordered(parallel);
             while let Some(found) = of_users.try_next().await? {
-                bar.inc(1);
+                progress.inc(1);
                 match found {
                     Some(found) => {
                         compared += 1;
@@ -157,7 +156,6 @@ impl Sides {
                 }
             }
         }
-        bar.finish_and_clear();
         Ok((compared, late))
     }
 }

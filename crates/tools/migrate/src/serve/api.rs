@@ -1,12 +1,12 @@
 //! The routes, their answers and their errors.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
@@ -35,12 +35,7 @@ const HEALTH_MAX: Duration = Duration::from_secs(3);
 struct Shared {
     connections: Arc<Connections>,
     token: SecretString,
-    /// The number of requests by method and status.
-    requests: Mutex<BTreeMap<(MethodName, u16), u64>>,
 }
-
-/// The methods that are counted.
-type MethodName = &'static str;
 
 /// An answer that is not a success: its status, its stable type, and a text for people.
 struct Refusal(StatusCode, &'static str, String);
@@ -84,11 +79,10 @@ impl From<WriteError> for Refusal {
 
 /// The API.
 pub(super) fn router(connections: Arc<Connections>, token: SecretString) -> Router {
-    let shared = Arc::new(Shared { connections, token, requests: Mutex::default() });
+    let shared = Arc::new(Shared { connections, token });
     Router::new()
         .route("/rows/{table}", put(put_row).delete(delete_row))
         .route("/owners/{owner}/items/{kind}", get(items))
-        .route("/metrics", get(metrics))
         .route("/health", get(health))
         .fallback(async || Refusal(StatusCode::NOT_FOUND, "unknown-route", "there is no such route".to_owned()))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -96,25 +90,16 @@ pub(super) fn router(connections: Arc<Connections>, token: SecretString) -> Rout
         .with_state(shared)
 }
 
-/// Checks the token, limits the time, and counts the answer.
+/// Checks the token, and limits the time.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let method = match *request.method() {
-        Method::GET => "GET",
-        Method::PUT => "PUT",
-        Method::DELETE => "DELETE",
-        _ => "other",
-    };
-    let response = if shared.admits(&request) {
-        timeout(REQUEST_MAX, next.run(request)).await.unwrap_or_else(|_| {
-            let detail = "the request took too long; whether it was done is unknown".to_owned();
-            Refusal(StatusCode::GATEWAY_TIMEOUT, "timeout", detail).into_response()
-        })
-    } else {
-        Refusal(StatusCode::UNAUTHORIZED, "unauthorized", "the token is missing or wrong".to_owned()).into_response()
-    };
-    let mut requests = shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
-    *requests.entry((method, response.status().as_u16())).or_default() += 1;
-    response
+    if !shared.admits(&request) {
+        let detail = "the token is missing or wrong".to_owned();
+        return Refusal(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
+    }
+    timeout(REQUEST_MAX, next.run(request)).await.unwrap_or_else(|_| {
+        let detail = "the request took too long; whether it was done is unknown".to_owned();
+        Refusal(StatusCode::GATEWAY_TIMEOUT, "timeout", detail).into_response()
+    })
 }
 
 impl Shared {
@@ -199,13 +184,4 @@ async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusa
         Ok(answer) => Ok(Json(json!({ "phase": answer?.map(|phase| phase.as_str()) }))),
         Err(_) => Err(Refusal(StatusCode::GATEWAY_TIMEOUT, "timeout", "a side does not answer".to_owned())),
     }
-}
-
-/// The counts in the text format of Prometheus.
-async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    let mut text = "# TYPE tidemark_sidecar_requests_total counter\n".to_owned();
-    for ((method, status), count) in shared.requests.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        text.push_str(&format!("tidemark_sidecar_requests_total{{method=\"{method}\",status=\"{status}\"}} {count}\n"));
-    }
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }
