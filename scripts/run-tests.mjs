@@ -93,11 +93,13 @@ async function run({ name, target, path }) {
     console.log(`\n     Running ${name} ${target}`);
     // The time of each test is an option of nightly. This variable is for the test's program only: cargo and
     // the compiler would build other crates with it.
-    const environment = { ...process.env, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: options.threads };
+    const folder = `${root}/${folders.get(name)}`;
+    const cargo = { CARGO_PKG_NAME: name, CARGO_MANIFEST_DIR: folder };
+    const environment = { ...process.env, ...cargo, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: options.threads };
     const skipped = options.package ? options.skip : [...VERIFY_MODULES, ...options.skip];
     const skip = skipped.flatMap((one) => ["--skip", one]);
     const args = [...filters(name), ...skip, "-Zunstable-options", "--report-time"];
-    const program = spawn(path, args, { cwd: `${root}/${folders.get(name)}`, env: environment, stdio: ["ignore", "pipe", "inherit"] });
+    const program = spawn(path, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
     let rest = "";
     program.stdout.setEncoding("utf8").on("data", (part) => {
         const lines = (rest + part).split("\n");

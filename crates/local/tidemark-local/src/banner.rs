@@ -36,6 +36,9 @@ pub fn text(running: &RunningStack) -> String {
     if let Some(s3) = &addresses.s3 {
         lines.push(format!("buckets       {s3}  (any S3 client with the secret key `local`; path style)"));
     }
+    if !cfg!(feature = "buckets") && !running.stack.buckets.is_empty() {
+        lines.push("buckets       not served: this build leaves S3 out (`--features buckets`)".to_owned());
+    }
     lines.push(format!("health        {}/_local/health", addresses.http));
     lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
     lines.push(format!("events        {}{}", addresses.http, eventbridge::api::EVENTS));

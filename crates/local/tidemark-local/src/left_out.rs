@@ -23,8 +23,11 @@ pub struct LeftOut {
 pub(crate) fn check(stack: &Stack, options: &Options) -> Result<(), LeftOut> {
     let is_jwt = |authorizer: &crate::stack::Authorizer| matches!(authorizer.kind, AuthorizerKind::Jwt(_));
     let has_jwt = stack.http_apis.iter().any(|api| api.authorizers.iter().any(is_jwt));
+    let notify = stack.buckets.iter().any(|bucket| bucket.sends_events || !bucket.notifications.is_empty());
     let parts = [
-        (!stack.buckets.is_empty(), cfg!(feature = "buckets"), "the template has buckets", "buckets"),
+        // A bucket alone changes nothing for functions that do not call S3; the banner says that it
+        // is not there.
+        (notify, cfg!(feature = "buckets"), "a bucket has notifications", "buckets"),
         (!stack.kinesis_streams.is_empty(), cfg!(feature = "kinesis"), "the template has Kinesis streams", "kinesis"),
         (has_jwt, cfg!(feature = "jwt"), "an API verifies JSON Web Tokens", "jwt"),
         (options.aws_domains, cfg!(feature = "aws-domains"), "--aws-domains", "aws-domains"),
@@ -166,10 +169,15 @@ mod tests {
 
     #[test]
     fn a_part_that_is_left_out_is_refused_by_name() {
-        let yaml = "Transform: AWS::Serverless-2016-10-31\nResources:\n  Photos: { Type: AWS::S3::Bucket }\n";
+        let yaml = "Transform: AWS::Serverless-2016-10-31
+Resources:
+  Photos:
+    Type: AWS::S3::Bucket
+    Properties: { NotificationConfiguration: { EventBridgeConfiguration: {} } }
+";
         let stack = crate::template::read(yaml, &Default::default()).unwrap_or_else(|error| panic!("{error}")).stack;
         let options = Options::parse_from(["tidemark-local"]);
-        let refusal = LeftOut { needed_by: "the template has buckets", feature: "buckets" };
+        let refusal = LeftOut { needed_by: "a bucket has notifications", feature: "buckets" };
         let expected = if cfg!(feature = "buckets") { Ok(()) } else { Err(refusal) };
         assert_eq!(check(&stack, &options), expected);
         assert_eq!(check(&Stack { buckets: Vec::new(), ..stack }, &options), Ok(()));

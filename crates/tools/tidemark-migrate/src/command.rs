@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,10 +11,9 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
-use crate::pace::Metrics;
 use crate::{
-    Failure, FailureKind, adopt, check, cutover, export, init, load, pace, preflight, rehearse, repair, rollback,
-    serve, status, transform,
+    Failure, FailureKind, check, cutover, export, gone, init, load, preflight, rehearse, repair, rollback, serve,
+    status, transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
@@ -30,10 +28,6 @@ pub struct Command {
     /// Prints the report, or the error, as JSON.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Writes the progress of the command to this file every second, in the text format of
-    /// OpenMetrics.
-    #[arg(long, global = true, value_name = "FILE")]
-    pub metrics_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -60,12 +54,8 @@ enum PhaseCommand {
     Serve(serve::Arguments),
     /// Lets a user go on of whom one side refuses a change.
     Repair(repair::Arguments),
-    /// Restores a lost folder from the database, for `cutover`, `repair` and `rollback`.
-    Adopt(adopt::Arguments),
     /// Returns to PostgreSQL, from any state of the run.
     Rollback(rollback::Arguments),
-    /// Pauses a running command, or changes its rate.
-    Control(pace::Arguments),
     /// Shows how far a run is.
     Status(status::Arguments),
 }
@@ -161,13 +151,16 @@ pub struct Report {
 
 /// The whole program: reads the command line, runs the phase, prints its report or its error.
 pub async fn main(product: Product) -> ExitCode {
-    let command = Command::parse();
-    let json = command.json;
-    match run(command, &product).await {
+    let line = std::env::args().skip(1).collect::<Vec<_>>();
+    let done = match gone::check(&line) {
+        Ok(()) => run(Command::parse(), &product).await,
+        Err(gone) => Err(gone),
+    };
+    match done {
         Ok(PhaseOutcome::Done) => ExitCode::SUCCESS,
         Ok(PhaseOutcome::NeedsReview) => ExitCode::from(1),
         Err(failure) => {
-            if json {
+            if line.iter().any(|word| word == "--json") {
                 println!("{}", failure.json());
             }
             eprintln!("{}: {failure}", product.name);
@@ -193,33 +186,10 @@ pub async fn run(command: Command, product: &Product) -> Result<PhaseOutcome, Fa
 /// # Errors
 /// See [`run()`].
 pub async fn run_quietly(command: Command, product: &Product) -> Result<Report, Failure> {
-    let (name, file) = (command.phase.name(), command.metrics_file.clone());
-    match file {
-        Some(file) => Metrics::during(name, file, command.phase.run(product)).await?,
-        None => command.phase.run(product).await,
-    }
+    command.phase.run(product).await
 }
 
 impl PhaseCommand {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Init(_) => "init",
-            Self::Preflight(_) => "preflight",
-            Self::Export(_) => "export",
-            Self::Transform(_) => "transform",
-            Self::Load(_) => "load",
-            Self::Check(_) => "check",
-            Self::Cutover(_) => "cutover",
-            Self::Rehearse(_) => "rehearse",
-            Self::Serve(_) => "serve",
-            Self::Repair(_) => "repair",
-            Self::Adopt(_) => "adopt",
-            Self::Rollback(_) => "rollback",
-            Self::Control(_) => "control",
-            Self::Status(_) => "status",
-        }
-    }
-
     async fn run(self, product: &Product) -> Result<Report, Failure> {
         match self {
             Self::Init(arguments) => init::run(arguments, product).await,
@@ -232,9 +202,7 @@ impl PhaseCommand {
             Self::Rehearse(arguments) => rehearse::run(arguments, product).await,
             Self::Serve(arguments) => serve::run(arguments, product).await,
             Self::Repair(arguments) => repair::run(arguments, product).await,
-            Self::Adopt(arguments) => adopt::run(arguments, product).await,
             Self::Rollback(arguments) => rollback::run(arguments, product).await,
-            Self::Control(arguments) => pace::run(arguments),
             Self::Status(arguments) => status::run(arguments),
         }
     }

@@ -17,7 +17,7 @@ use crate::cutover::run_state::{check_database, check_not_dual, started};
 use crate::mapping::{Mapping, Table};
 use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument, RunIdentity};
 use crate::source::{FoundColumns, Schema, Server, connect, database_identity, source_failure};
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The name of the manifest in the run's folder. An export is complete once its manifest exists.
@@ -39,9 +39,6 @@ pub struct Arguments {
     /// Exports again into a run that already has an export; the later phases must run again, too.
     #[arg(long)]
     again: bool,
-    /// Checks the schema and counts the rows; writes nothing.
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// The manifest of an export.
@@ -86,11 +83,8 @@ struct Source<'s> {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let Arguments { folder, server, mapping, ignored, again, dry_run } = arguments;
+    let Arguments { folder, server, mapping, ignored, again } = arguments;
     let source = Source { server: &server, mapping: mapping.read(product)?, ignored: BTreeSet::from_iter(ignored) };
-    if dry_run {
-        return source.dry_run_report(started(&Run::open_unlocked(&folder))?).await;
-    }
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let manifest = match run.read::<Manifest>(MANIFEST)? {
@@ -102,24 +96,12 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         _ => source.export(&run).await?,
     };
     let rows = manifest.tables.iter().map(|(table, written)| (table.clone(), written.lines)).collect();
-    let report = report(&manifest, &rows, false);
+    let report = report(&manifest, &rows);
     run.write_report("export", &report)?;
     Ok(report)
 }
 
 impl Source<'_> {
-    async fn dry_run_report(&self, cutover: Option<String>) -> Result<Report, Failure> {
-        let mut client = connect(self.server).await?;
-        let (transaction, mut manifest, schema) = self.snapshot(&mut client).await?;
-        check_contains_capture(&transaction, cutover).await?;
-        manifest.ignored_columns.clone_from(&self.ignored);
-        let mut counts = BTreeMap::new();
-        for table in &self.mapping.tables {
-            counts.insert(table.name.clone(), count(&transaction, &schema, table).await?);
-        }
-        Ok(report(&manifest, &counts, true))
-    }
-
     async fn export(&self, run: &Run) -> Result<Manifest, Failure> {
         let mut client = connect(self.server).await?;
         // From here on the run has no export until a new one is complete.
@@ -133,16 +115,15 @@ impl Source<'_> {
         manifest.ignored_columns.clone_from(&self.ignored);
         for table in &self.mapping.tables {
             let rows = count(&transaction, &schema, table).await?;
-            let bar = progress_bar(rows, "rows");
+            let progress = Progress::new(rows, "rows");
             let mut lines = LineWriter::create(run.path(&file(&table.name)))?;
             let no_parameters: [&str; 0] = [];
             let select = schema.select_all(table, &self.ignored_of(table));
             let mut stream = pin!(transaction.query_raw(&select, no_parameters).await.map_err(source_failure)?);
             while let Some(row) = stream.try_next().await.map_err(source_failure)? {
                 lines.write(row.try_get(0).map_err(source_failure)?)?;
-                bar.inc(1);
+                progress.inc(1);
             }
-            bar.finish_and_clear();
             let written = lines.finish()?;
             if written.lines != rows {
                 let (name, lines) = (&table.name, written.lines);
@@ -242,7 +223,7 @@ async fn count(transaction: &Transaction<'_>, schema: &Schema, table: &Table) ->
     u64::try_from(rows).map_err(|error| FailureKind::SourceUnreadable.because(error))
 }
 
-fn report(manifest: &Manifest, rows: &BTreeMap<String, u64>, dry_run: bool) -> Report {
+fn report(manifest: &Manifest, rows: &BTreeMap<String, u64>) -> Report {
     let total: u64 = rows.values().sum();
     let mut text = format!("{total} rows of {}", manifest.taken_at);
     for (table, rows) in rows {
@@ -258,7 +239,6 @@ fn report(manifest: &Manifest, rows: &BTreeMap<String, u64>, dry_run: bool) -> R
     }
     let json = json!({
         "phase": "export",
-        "dryRun": dry_run,
         "rows": rows,
         "takenAt": manifest.taken_at,
         "snapshot": manifest.snapshot,

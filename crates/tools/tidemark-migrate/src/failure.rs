@@ -16,8 +16,6 @@ pub enum FailureKind {
     SourceUnreadable,
     /// `source-behind`: the snapshot of an export lacks the capture, so changes would be lost.
     SourceBehind,
-    /// `capture-lost`: changes that a replication slot kept are gone, or cannot be recorded.
-    CaptureLost,
     /// `schema-missing-table`
     MissingTable,
     /// `schema-missing-column`
@@ -63,7 +61,6 @@ impl FailureKind {
             Self::SourceGone => "source-gone",
             Self::SourceUnreadable => "source-unreadable",
             Self::SourceBehind => "source-behind",
-            Self::CaptureLost => "capture-lost",
             Self::MissingTable => "schema-missing-table",
             Self::MissingColumn => "schema-missing-column",
             Self::ExtraColumn => "schema-extra-column",

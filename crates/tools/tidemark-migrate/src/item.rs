@@ -33,7 +33,7 @@ pub type Attributes = HashMap<String, AttributeValue>;
 pub struct Key {
     /// The partition key.
     pub partition: String,
-    /// The sort key; empty if the table has none.
+    /// The sort key.
     pub sort: String,
 }
 
@@ -41,18 +41,13 @@ impl Key {
     /// The key of an item; `None` if it has none.
     pub fn of(item: &Attributes, target: &Target) -> Option<Self> {
         let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned();
-        let sort = match &target.sort {
-            Some(name) => text(name)?,
-            None => String::new(),
-        };
-        Some(Self { partition: text(&target.partition)?, sort })
+        Some(Self { partition: text(&target.partition)?, sort: text(&target.sort)? })
     }
 
     /// The key as a request wants it.
     pub fn attributes(&self, target: &Target) -> Attributes {
-        let partition = (target.partition.clone(), AttributeValue::S(self.partition.clone()));
-        let sort = target.sort.clone().map(|name| (name, AttributeValue::S(self.sort.clone())));
-        [Some(partition), sort].into_iter().flatten().collect()
+        let text = |text: &String| AttributeValue::S(text.clone());
+        [(target.partition.clone(), text(&self.partition)), (target.sort.clone(), text(&self.sort))].into()
     }
 
     /// The hash of the key, to save memory.

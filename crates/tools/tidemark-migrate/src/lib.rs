@@ -8,18 +8,17 @@
 //! Exit codes: 0 for success; 1 if the phase is done but its report needs review (rejected rows,
 //! differing items); 2 if it failed.
 
-pub mod adopt;
 mod arguments;
 pub mod check;
 mod command;
 pub mod cutover;
 pub mod export;
 mod failure;
+mod gone;
 pub mod init;
 pub mod item;
 pub mod load;
 pub mod mapping;
-mod pace;
 mod parts;
 pub mod preflight;
 mod rehearse;

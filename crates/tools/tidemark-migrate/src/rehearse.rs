@@ -6,13 +6,12 @@ use clap::{Args, Parser};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::arguments::MappingArguments;
 use crate::command::{Command, Product, run_quietly};
-use crate::cutover::CaptureMode;
+use crate::cutover::SidesArguments;
 use crate::run::{Run, RunFolderArgument};
-use crate::source::{Server, connect, source_failure};
+use crate::source::{connect, source_failure};
 use crate::terminal::{ask, tell};
-use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The name of the file with the finished steps.
 const STEPS: &str = "rehearsal.json";
@@ -21,25 +20,13 @@ const STEPS: &str = "rehearsal.json";
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
-    #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    table: TargetTable,
-    #[command(flatten)]
-    mapping: MappingArguments,
+    sides: SidesArguments,
     /// The most write units a second of the load.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
     /// Confirms that the database is a copy: its name. At a terminal the command asks for it.
     #[arg(long, value_name = "DATABASE")]
     confirm: Option<String>,
-    /// How PostgreSQL records changes until dual.
-    #[arg(long, value_enum, default_value_t)]
-    capture: CaptureMode,
-    /// Prints the steps without taking them; changes nothing.
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// A finished step.
@@ -52,15 +39,14 @@ struct Step {
 }
 
 /// The steps: a command, and its own flags.
-const PLAN: [&[&str]; 12] = [
+const PLAN: [&[&str]; 11] = [
     &["preflight"],
     &["cutover", "--to", "capture"],
     &["export"],
     &["transform"],
     &["load", "--create-table"],
     &["check", "--strict"],
-    &["cutover", "--to", "dual"],
-    &["cutover", "--to", "shadow", "--compare"],
+    &["cutover", "--to", "dual", "--compare"],
     &["cutover", "--to", "1%"],
     &["cutover", "--to", "100%", "--compare"],
     &["cutover", "--to", "0%", "--compare"],
@@ -70,13 +56,8 @@ const PLAN: [&[&str]; 12] = [
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let names: Vec<_> = PLAN.iter().map(|step| step.join(" ")).collect();
-    if arguments.dry_run {
-        let text = format!("Would take these steps: {}.", names.join(", "));
-        let json = json!({ "phase": "rehearse", "dryRun": true, "steps": names });
-        return Ok(Report { outcome: PhaseOutcome::Done, json, text });
-    }
     confirm(&arguments).await?;
-    let folder = Folder(&arguments.folder);
+    let folder = Folder(&arguments.sides.folder);
     let mut steps: Vec<Step> = folder.read()?;
     for (flags, command) in PLAN.iter().zip(&names).skip(steps.len()) {
         tell(&format!("{} of {}: {command}", steps.len() + 1, PLAN.len()));
@@ -101,18 +82,18 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         folder.write(&steps)?;
     }
     let report = report(&steps);
-    Run::open(&arguments.folder)?.write_report("rehearse", &report)?;
+    Run::open(&arguments.sides.folder)?.write_report("rehearse", &report)?;
     Ok(report)
 }
 
 /// A rehearsal moves every owner of the database, so it asks whether this is a copy.
 async fn confirm(arguments: &Arguments) -> Result<(), Failure> {
-    let client = connect(&arguments.server).await?;
+    let client = connect(&arguments.sides.server).await?;
     let row = client.query_one("SELECT current_database()::text", &[]).await.map_err(source_failure)?;
     let name: String = row.get(0);
     let question = format!(
         "The rehearsal moves all owners of the database {name:?} to the table {:?} and back. Type the database's name if it is a copy that no application uses:",
-        arguments.table.table
+        arguments.sides.table.table
     );
     let given = arguments.confirm.clone().or_else(|| ask(&question));
     match given {
@@ -123,7 +104,7 @@ async fn confirm(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The command line of a step.
 fn phase(arguments: &Arguments, step: &[&str]) -> Result<Command, Failure> {
-    let Arguments { folder, server, table, mapping, rate, .. } = arguments;
+    let Arguments { sides: SidesArguments { folder, server, table, mapping }, rate, .. } = arguments;
     let run = vec!["--run".to_owned(), folder.run.display().to_string()];
     let name = step.first().copied().unwrap_or_default();
     let groups = match name {
@@ -136,9 +117,6 @@ fn phase(arguments: &Arguments, step: &[&str]) -> Result<Command, Failure> {
     };
     let mut line: Vec<String> = [""].iter().chain(step).map(|&part| part.to_owned()).collect();
     line.extend(groups.into_iter().flatten());
-    if name == "preflight" || step.contains(&"capture") {
-        line.extend(arguments.capture.flags());
-    }
     if name == "rollback" {
         let id = Run::open(folder)?.identity()?.map(|identity| identity.run);
         line.extend(id.into_iter().flat_map(|id| ["--confirm".to_owned(), id]));

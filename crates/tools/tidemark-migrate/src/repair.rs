@@ -5,14 +5,12 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::cutover::outbox_entry::OutboxEntry;
-use crate::cutover::{DIFFERENCES, Phase, Postgres, Side, Sides, run_state};
+use crate::cutover::{DIFFERENCES, Phase, Side, Sides, SidesArguments, run_state};
 use crate::row::Row;
-use crate::run::{Run, RunFolderArgument};
-use crate::source::{Server, connect};
-use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use crate::run::Run;
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The name of the file with the changes that were set aside.
 const SET_ASIDE: &str = "set-aside.jsonl";
@@ -27,13 +25,7 @@ struct OfUser {
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
-    #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    table: TargetTable,
-    #[command(flatten)]
-    mapping: MappingArguments,
+    sides: SidesArguments,
     /// The id of a stuck user.
     #[arg(long, value_name = "ID", required_unless_present = "differences")]
     user: Option<String>,
@@ -52,13 +44,12 @@ pub struct Arguments {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let run = Run::open(&arguments.folder)?;
-    let client = connect(&arguments.server).await?;
-    let postgres = Postgres::open(client, &arguments.server.schema, &arguments.mapping.read(product)?).await?;
+    let run = Run::open(&arguments.sides.folder)?;
+    let (postgres, _) = arguments.sides.postgres(product).await?;
     let plan = postgres.plan().await?;
     let plan = plan.ok_or_else(|| FailureKind::Cutover.because("the database is in no cutover"))?;
     run_state::check_same_run(&run, &plan)?;
-    let sides = crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
+    let sides = arguments.sides.sides(&run, product, postgres, &plan).await?;
     let report = match &arguments.user {
         Some(user) => repair_user(&run, &sides, user, arguments.set_aside).await?,
         None => repair_differences(&run, &sides, plan.phase, arguments.parallel.into()).await?,
@@ -78,7 +69,7 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
             let why = "the cutover is finished, and PostgreSQL's rows are no measure any more";
             return Err(FailureKind::Cutover.because(why));
         }
-        Phase::Dual | Phase::Shadow | Phase::Percent | Phase::RollingBack => {}
+        Phase::Dual | Phase::Percent | Phase::RollingBack => {}
     }
     if !run.path(DIFFERENCES).exists() {
         return Err(FailureKind::RunIncomplete.because("nothing was compared yet: run `cutover --compare` first"));

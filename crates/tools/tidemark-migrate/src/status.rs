@@ -40,8 +40,7 @@ fn state(phase: &str, report: Option<&Value>) -> String {
         None => "-".to_owned(),
         Some(report) if phase == "cutover" => {
             let at = report["phase"].as_str().unwrap_or("begun");
-            let at = if report["slot"].is_null() { at.to_owned() } else { format!("{at}, with a replication slot") };
-            report["percent"].as_u64().map_or_else(|| at.clone(), |percent| format!("{at}, {percent}%"))
+            report["percent"].as_u64().map_or_else(|| at.to_owned(), |percent| format!("{at}, {percent}%"))
         }
         Some(_) => "done".to_owned(),
     }

@@ -1,85 +1,65 @@
-//! Shows progress at the terminal, or as lines where there is none.
+//! Tells the operator how far a command is, and asks.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::pace::METRICS;
-
-/// How often a line is written if standard error is no terminal.
+/// How often a line is written.
 const LINE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The progress of one step of a command: a bar on a terminal, or a line every few seconds.
+/// The progress of one step of a command: a line on standard error every few seconds.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    bar: ProgressBar,
     what: &'static str,
-    /// When the last line was written; `None` on a terminal.
-    line: Option<Mutex<Instant>>,
-    begun: Instant,
+    /// 0 if nobody knows it.
+    total: u64,
+    state: Mutex<State>,
 }
 
-/// A progress on standard error; `what` names the counted things. A total of 0 is one that nobody
-/// knows.
-pub(crate) fn progress_bar(total: u64, what: &'static str) -> Progress {
-    let template = match total {
-        0 => format!("{what:>14} {{spinner}} {{human_pos}} ({{per_sec}}) {{msg}}"),
-        _ => format!("{what:>14} {{bar:40}} {{human_pos}}/{{human_len}} ({{per_sec}}, {{eta}} left) {{msg}}"),
-    };
-    let total = (total > 0).then_some(total);
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    // The template is constant except for one word; if it did not parse, the bar would have the
-    // default style.
-    let bar = match ProgressStyle::with_template(&template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    };
-    // A command without --metrics-file has no metrics.
-    let _ = METRICS.try_with(|metrics| metrics.show(what, &bar));
-    let line = (!std::io::stderr().is_terminal()).then(|| Mutex::new(Instant::now()));
-    Progress { bar, what, line, begun: Instant::now() }
+#[derive(Debug)]
+struct State {
+    done: u64,
+    /// What was done when the step began, or began anew.
+    base: u64,
+    begun: Instant,
+    last: Instant,
 }
 
 impl Progress {
+    /// A progress of so many things; a total of 0 is one that nobody knows.
+    pub(crate) fn new(total: u64, what: &'static str) -> Self {
+        let now = Instant::now();
+        Self { what, total, state: Mutex::new(State { done: 0, base: 0, begun: now, last: now }) }
+    }
+
     /// Counts further things.
     pub(crate) fn inc(&self, further: u64) {
-        self.bar.inc(further);
-        self.line();
-    }
-
-    /// Sets the number of things that are done.
-    pub(crate) fn set_position(&self, done: u64) {
-        self.bar.set_position(done);
-        self.bar.reset_eta();
-    }
-
-    /// Removes the bar from the terminal.
-    pub(crate) fn finish_and_clear(&self) {
-        self.bar.finish_and_clear();
-    }
-
-    fn line(&self) {
-        // Another thread is just writing a line.
-        let Some(Ok(mut last)) = self.line.as_ref().map(Mutex::try_lock) else { return };
-        if last.elapsed() >= LINE_INTERVAL {
-            *last = Instant::now();
-            tell(&self.text());
+        // Whoever holds the lock only counts, and cannot panic.
+        let Ok(mut state) = self.state.lock() else { return };
+        state.done += further;
+        if state.last.elapsed() >= LINE_INTERVAL {
+            state.last = Instant::now();
+            tell(&self.text(&state, state.begun.elapsed()));
         }
     }
 
-    fn text(&self) -> String {
-        let Self { bar, what, begun, .. } = self;
-        let (done, rate, seconds) = (bar.position(), bar.per_sec(), begun.elapsed().as_secs());
-        let Some(total) = bar.length() else {
-            return format!("{what}: {} after {seconds} s, {rate:.0} a second", HumanCount(done));
+    /// Begins anew with so many things done.
+    pub(crate) fn set_position(&self, done: u64) {
+        if let Ok(mut state) = self.state.lock() {
+            (state.done, state.base, state.begun) = (done, done, Instant::now());
+        }
+    }
+
+    fn text(&self, state: &State, took: Duration) -> String {
+        let Self { what, total, .. } = self;
+        let (done, seconds) = (state.done, took.as_secs());
+        let rate = (done - state.base) as f64 / took.as_secs_f64().max(0.001);
+        let of_all = if *total > 0 { format!(" of {total}") } else { String::new() };
+        let left = match total.checked_sub(done) {
+            Some(left) if *total > 0 && rate > 0.0 => format!(", {:.0} s left", left as f64 / rate),
+            _ => String::new(),
         };
-        let left = (rate > 0.0 && total >= done).then(|| (total - done) as f64 / rate);
-        let left = left.and_then(|left| Duration::try_from_secs_f64(left).ok());
-        let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
-        let (done, total) = (HumanCount(done), HumanCount(total));
-        format!("{what}: {done} of {total} after {seconds} s, {rate:.0} a second{left}")
+        format!("{what}: {done}{of_all} after {seconds} s, {rate:.0} a second{left}")
     }
 }
 
@@ -97,4 +77,22 @@ pub(crate) fn ask(question: &str) -> Option<String> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).ok()?;
     Some(line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_many_are_done_how_fast_and_how_long_it_takes() {
+        let text = |total, base, done| {
+            let now = Instant::now();
+            let state = State { done, base, begun: now, last: now };
+            Progress::new(total, "items").text(&state, Duration::from_secs(10))
+        };
+        assert_eq!(text(1_000, 100, 200), "items: 200 of 1000 after 10 s, 10 a second, 80 s left");
+        assert_eq!(text(0, 0, 70), "items: 70 after 10 s, 7 a second");
+        // More came than were counted at the beginning.
+        assert_eq!(text(50, 0, 70), "items: 70 of 50 after 10 s, 7 a second");
+    }
 }

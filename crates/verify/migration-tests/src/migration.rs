@@ -157,7 +157,6 @@ impl Migration {
             "transform" => all.extend(how),
             "load" => all.extend(table.into_iter().chain(["--rate", "1000000"].map(str::to_owned))),
             "check" => all.extend(table),
-            "adopt" => all.extend(source.into_iter().chain(table)),
             "rollback" => {
                 all.extend(source.into_iter().chain(how).chain(table));
                 all.extend(self.run_id().into_iter().flat_map(|id| ["--confirm".to_owned(), id]));

@@ -14,7 +14,7 @@ use crate::transform::Items;
 use crate::{Failure, FailureKind};
 
 /// The name of the file with each difference.
-pub(crate) const DIFFERENCES: &str = "differences.jsonl";
+pub(super) const DIFFERENCES: &str = "differences.jsonl";
 
 /// The number of differences that the report names.
 const NAMED_MAX: usize = 100;
@@ -24,15 +24,15 @@ pub(super) const READ_AGAIN_MAX: usize = 10_000;
 
 /// The most keys of a
 /// [BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
-pub(super) const KEYS_PER_READ: usize = 100;
+const KEYS_PER_READ: usize = 100;
 
 /// A difference, for the file and the report.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
-pub(crate) struct Difference {
-    pub(crate) kind: String,
-    pub(crate) item: String,
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) attributes: BTreeSet<String>,
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct Difference {
+    pub(super) kind: String,
+    pub(super) item: String,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) attributes: BTreeSet<String>,
 }
 
 /// The differences found so far.
@@ -102,17 +102,13 @@ impl Differences {
 }
 
 /// The names of the attributes that differ.
-pub(super) fn differing(expected: &Attributes, found: &Attributes) -> BTreeSet<String> {
+fn differing(expected: &Attributes, found: &Attributes) -> BTreeSet<String> {
     let names = expected.keys().chain(found.keys());
     names.filter(|name| expected.get(*name) != found.get(*name)).cloned().collect()
 }
 
 /// The table's items with the keys of at most 100 items.
-pub(super) async fn read_again(
-    table: &Table,
-    target: &Target,
-    items: &[Attributes],
-) -> Result<Vec<Option<Attributes>>, Failure> {
+async fn read_again(table: &Table, target: &Target, items: &[Attributes]) -> Result<Vec<Option<Attributes>>, Failure> {
     let keys: Vec<_> = items.iter().filter_map(|item| Key::of(item, target)).collect();
     let found = table.batch_get(keys.iter().map(|key| key.attributes(target)).collect(), true).await?;
     let mut found: HashMap<_, _> = found.into_iter().filter_map(|item| Some((Key::of(&item, target)?, item))).collect();

@@ -7,7 +7,6 @@
 mod differences;
 mod markers;
 mod records;
-mod sample;
 mod scan;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -22,19 +21,14 @@ use crate::arguments::MappingFile;
 use crate::command::Product;
 use crate::item::{Attributes, read_line};
 use crate::mapping::World;
-use crate::pace::Pace;
 use crate::parts::{Part, Parts, parts_for};
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-pub(crate) use differences::{DIFFERENCES, Difference};
-use differences::{Differences, READ_AGAIN_MAX};
+use differences::{DIFFERENCES, Difference, Differences, READ_AGAIN_MAX};
 use markers::MarkerPairs;
 use records::{FOLDER, Found, ITEMS_PER_PART, ItemRecord, write_part};
-use sample::Sample;
-pub(crate) use scan::STATE;
-use scan::ScanState;
 
 /// The run, and the table to check.
 #[derive(Debug, Args)]
@@ -49,13 +43,6 @@ pub struct Arguments {
     /// should write to the table.
     #[arg(long)]
     strict: bool,
-    /// Compares only this part of the items, chosen by the hash of their keys, and reads nothing
-    /// else: 1%. Finds no item that should not exist.
-    #[arg(long, value_name = "PERCENT")]
-    sample: Option<Sample>,
-    /// Reads the whole table again, although an earlier check was killed after it had read a part.
-    #[arg(long)]
-    again: bool,
     /// The number of table segments that are read at once.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
@@ -124,19 +111,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let world = World::of_items(mapping, product)?;
     let start = Instant::now();
     let target = arguments.table.open().await;
-    let pace = Pace::new(None);
-    let _controlled = pace.follow(&run)?;
     let mut differences = Differences::create(&run)?;
-    let counts = match arguments.sample {
-        Some(sample) => {
-            sample::check(&run, &items, &target, (sample, arguments.parallel), &pace, &mut differences).await?
-        }
-        None => check_all(&run, (&items, &world), &target, &arguments, &pace, &mut differences).await?,
-    };
+    let counts = check_all(&run, (&items, &world), &target, arguments.parallel, &mut differences).await?;
     let report = report(&arguments, &counts, differences, start.elapsed())?;
     run.write_report("check", &report)?;
-    // The next check reads the table anew.
-    run.remove(STATE)?;
     run.remove_folder(FOLDER)?;
     Ok(report)
 }
@@ -176,21 +154,18 @@ async fn check_all(
     run: &Run,
     (items, world): (&Items, &World),
     target: &Table,
-    arguments: &Arguments,
-    pace: &Pace,
+    parallel: u8,
     differences: &mut Differences,
 ) -> Result<Counts, Failure> {
-    let Arguments { table, parallel, again, .. } = arguments;
-    let state = ScanState::begin(run, &table.table, items, *parallel, *again)?;
-    let bar = progress_bar(items.count(), "items");
-    let state = scan::read(run, (target, world), state, *parallel, (pace, &bar)).await?;
-    bar.finish_and_clear();
+    run.fresh_folder(FOLDER)?;
+    let progress = Progress::new(items.count(), "items");
+    let segments = scan::read(run, (target, world), parallel, &progress).await?;
 
     let parts = parts_for(items.count(), ITEMS_PER_PART);
     let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), parts);
     let (mut found, mut halves) = (parts("found")?, parts("halves")?);
-    for (segment, written) in &state.read {
-        records::each(run.path(&ScanState::file(*segment)), written, |record| match record {
+    for (segment, written) in (0..).zip(&segments) {
+        records::each(run.path(&scan::file(segment)), written, |record| match record {
             Found::Item(item) => write_part(&mut found, item.key, &item),
             Found::Half(half) => write_part(&mut halves, half.group(), &half),
         })?;
@@ -257,7 +232,7 @@ fn compare_part(
 }
 
 fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took: Duration) -> Result<Report, Failure> {
-    let Arguments { table, strict, sample, .. } = arguments;
+    let Arguments { table, strict, .. } = arguments;
     let table = &table.table;
     let all = differences.all();
     let (kinds, named) = differences.finish()?;
@@ -265,9 +240,6 @@ fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took
     let mut text = format!(
         "{table}: {same} items are equal, {newer} newer, {own} created by the application, {expired} expired; {markers} markers were checked"
     );
-    if let Some(sample) = sample {
-        text.push_str(&format!("; only a sample of {sample} was read"));
-    }
     for (kind, count) in &kinds {
         text.push_str(&format!("\n{kind}: {count}"));
     }
@@ -283,7 +255,6 @@ fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took
         "phase": "check",
         "table": table,
         "strict": strict,
-        "sample": sample.map(|sample| sample.to_string()),
         "same": same,
         "newer": newer,
         "own": own,

@@ -14,14 +14,9 @@ CREATE TABLE tidemark_migration.plan (
     percent smallint NOT NULL DEFAULT 0,
     changed_at timestamptz NOT NULL DEFAULT now(),
     -- Until when a finished cutover can be rolled back.
-    way_back_until timestamptz
-);
-
--- Copies of the small files of the run's folder. `adopt` restores a lost folder from them.
-CREATE TABLE tidemark_migration.folder (
-    name text PRIMARY KEY,
-    content text NOT NULL,
-    stored_at timestamptz NOT NULL DEFAULT now()
+    way_back_until timestamptz,
+    -- The manifest of the run's items, for sidecars, which have no folder.
+    items text
 );
 
 -- The users who move before the percentages.

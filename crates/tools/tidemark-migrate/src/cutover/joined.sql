@@ -13,23 +13,16 @@ CREATE TABLE tidemark_migration.joined_changes (
 CREATE INDEX ON tidemark_migration.joined_changes (user_id);
 
 -- Records a change of a row if one of the used columns has changed. Otherwise rows that are joined with
--- each other would make each other's items again for ever.
-CREATE FUNCTION tidemark_migration.record_if_used(of_user text, of_source text, before jsonb, after jsonb, used text[]) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
-    INSERT INTO tidemark_migration.joined_changes (user_id, source, before, after)
-    SELECT of_user, of_source, used_before, used_after FROM (
-        SELECT CASE WHEN before IS NOT NULL THEN (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(before) WHERE key = ANY (used)) END AS used_before,
-            CASE WHEN after IS NOT NULL THEN (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(after) WHERE key = ANY (used)) END AS used_after
-    ) AS change WHERE used_before IS DISTINCT FROM used_after
-$$;
-
--- A trigger's arguments are the table's name and the columns that other rows use. Also records the
--- changes that `apply_change` writes: DynamoDB does not know which rows of other owners are joined.
+-- each other would make each other's items again for ever. The trigger's arguments are the table's name
+-- and the columns that other rows use. Also records the changes that `apply_change` writes: DynamoDB
+-- does not know which rows of other owners are joined.
 CREATE FUNCTION tidemark_migration.record_joined() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
 DECLARE
     before jsonb;
     after jsonb;
+    used_before jsonb;
+    used_after jsonb;
     of_user text;
 BEGIN
     IF TG_OP <> 'INSERT' THEN
@@ -47,7 +40,12 @@ BEGIN
             RAISE EXCEPTION 'the cutover is finished, and DynamoDB owns all rows' USING ERRCODE = 'TM001';
         END IF;
     END IF;
-    PERFORM tidemark_migration.record_if_used(of_user, TG_ARGV[0], before, after, TG_ARGV[1:]);
+    SELECT coalesce(jsonb_object_agg(key, value), '{}') INTO used_before FROM jsonb_each(before) WHERE key = ANY (TG_ARGV[1:]);
+    SELECT coalesce(jsonb_object_agg(key, value), '{}') INTO used_after FROM jsonb_each(after) WHERE key = ANY (TG_ARGV[1:]);
+    IF TG_OP <> 'UPDATE' OR used_before <> used_after THEN
+        INSERT INTO tidemark_migration.joined_changes (user_id, source, before, after)
+            VALUES (of_user, TG_ARGV[0], CASE WHEN TG_OP <> 'INSERT' THEN used_before END, CASE WHEN TG_OP <> 'DELETE' THEN used_after END);
+    END IF;
     RETURN NULL;
 END $$;
 

@@ -10,8 +10,7 @@ use super::plan::Phase;
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
 use crate::Failure;
-use crate::pace::Pace;
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 
 /// The most passes over all users until none is left to move; new users appear meanwhile.
 const PASSES_MAX: u32 = 20;
@@ -42,33 +41,30 @@ fn storable(goal: impl Fn(&str) -> Side + Copy) -> impl Fn(&str) -> Side + Copy 
 }
 
 impl Sides {
-    /// Moves all users to their side, at the pace; a user who is there already costs one read.
+    /// Moves all users to their side; a user who is there already costs one read.
     /// Returns the number of moved users.
     pub(crate) async fn move_users(
         &self,
         goal: impl Fn(&str) -> Side + Copy,
         parallel: usize,
         stuck: &StuckUsers,
-        pace: &Pace,
     ) -> Result<u64, Failure> {
         let goal = storable(goal);
-        let bar = progress_bar(self.postgres.users().await?, "users");
+        let progress = Progress::new(self.postgres.users().await?, "users");
         let mut moved = 0;
         for _ in 0..PASSES_MAX {
-            bar.set_position(0);
+            progress.set_position(0);
             let mut pass = 0;
             let mut last = String::new();
             loop {
                 let users = self.ownerships_after(&last).await?;
                 let Some((user, _)) = users.last() else { break };
                 last.clone_from(user);
-                bar.inc(u64::try_from(users.len()).unwrap_or_default());
+                progress.inc(u64::try_from(users.len()).unwrap_or_default());
                 let left =
                     users.into_iter().filter(|(user, ownerships)| ownerships.next_step(goal(user)) != MoveStep::Done);
-                let brought = stream::iter(left).map(|(user, _)| async move {
-                    pace.take(1).await;
-                    stuck.set_aside(&user, self.move_user(&user, goal(&user)).await)
-                });
+                let brought = stream::iter(left)
+                    .map(|(user, _)| async move { stuck.set_aside(&user, self.move_user(&user, goal(&user)).await) });
                 pass += brought
                     .buffer_unordered(parallel)
                     .try_fold(0, |sum, moved| async move { Ok(sum + u64::from(moved)) })
@@ -79,7 +75,6 @@ impl Sides {
                 break;
             }
         }
-        bar.finish_and_clear();
         Ok(moved)
     }
 
@@ -141,7 +136,7 @@ impl Sides {
         parallel: usize,
         mut take: impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(u64, u64), Failure> {
-        let bar = progress_bar(self.postgres.users().await?, "compared");
+        let progress = Progress::new(self.postgres.users().await?, "compared");
         let (mut compared, mut late) = (0, 0);
         let mut last = String::new();
         loop {
@@ -151,7 +146,7 @@ impl Sides {
             let of_users = stream::iter(users).map(|(user, _)| async move { self.compare(&user).await });
             let mut of_users = of_users.buffer_unordered(parallel);
             while let Some(found) = of_users.try_next().await? {
-                bar.inc(1);
+                progress.inc(1);
                 match found {
                     Some(found) => {
                         compared += 1;
@@ -161,7 +156,6 @@ impl Sides {
                 }
             }
         }
-        bar.finish_and_clear();
         Ok((compared, late))
     }
 }

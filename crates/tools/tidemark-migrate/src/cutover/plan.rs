@@ -3,26 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-
-/// How PostgreSQL records the changes until `dual`.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CaptureMode {
-    /// Triggers record each change in its own transaction.
-    #[default]
-    Triggers,
-    /// A replication slot keeps the changes in PostgreSQL's WAL, and the tool reads them.
-    Logical,
-}
-
-impl CaptureMode {
-    /// The same on a command line.
-    pub(crate) fn flags(self) -> [String; 2] {
-        let name = self.to_possible_value().map(|value| value.get_name().to_owned());
-        ["--capture".to_owned(), name.unwrap_or_default()]
-    }
-}
 
 /// The phases of a cutover, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,8 +14,6 @@ pub enum Phase {
     Capture,
     /// Changes of each side are replicated to the other. PostgreSQL owns all users.
     Dual,
-    /// In addition, reads compare both sides.
-    Shadow,
     /// DynamoDB owns part of the users.
     Percent,
     /// DynamoDB owns all users, and nothing is replicated to PostgreSQL any more.
@@ -49,7 +28,6 @@ impl Phase {
         match self {
             Self::Capture => "capture",
             Self::Dual => "dual",
-            Self::Shadow => "shadow",
             Self::Percent => "percent",
             Self::Finished => "finished",
             Self::RollingBack => "rolling-back",
@@ -59,11 +37,6 @@ impl Phase {
     /// Whether a writer replicates its change at once.
     pub fn is_replicated(self) -> bool {
         self != Self::Capture
-    }
-
-    /// Whether a reader compares both sides.
-    pub fn is_compared(self) -> bool {
-        matches!(self, Self::Shadow | Self::Percent)
     }
 }
 
@@ -77,7 +50,7 @@ impl FromStr for Phase {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Capture, Self::Dual, Self::Shadow, Self::Percent, Self::Finished, Self::RollingBack];
+        let all = [Self::Capture, Self::Dual, Self::Percent, Self::Finished, Self::RollingBack];
         all.into_iter()
             .find(|phase| phase.as_str() == text)
             .ok_or_else(|| format!("{text:?} is not a phase of a cutover"))
@@ -95,7 +68,7 @@ pub struct Plan {
     pub percent: u8,
 }
 
-/// The goal of a command: `capture`, `dual`, `shadow`, `0%` to `100%`, or `finished`.
+/// The goal of a command: `capture`, `dual`, `0%` to `100%`, or `finished`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
     /// The phase.
@@ -112,11 +85,11 @@ impl FromStr for Goal {
         match text {
             "capture" => of(Phase::Capture, 0),
             "dual" => of(Phase::Dual, 0),
-            "shadow" => of(Phase::Shadow, 0),
+            "shadow" => Err("shadow is gone: `--compare` compares both sides in every phase from dual on".to_owned()),
             "finished" => of(Phase::Finished, 100),
             _ => match text.strip_suffix('%').map(str::parse) {
                 Some(Ok(percent @ 0..=100)) => of(Phase::Percent, percent),
-                _ => Err("must be capture, dual, shadow, 0% to 100%, or finished".to_owned()),
+                _ => Err("must be capture, dual, 0% to 100%, or finished".to_owned()),
             },
         }
     }

@@ -3,15 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-use tokio::time::timeout;
 
 use super::item_writes;
 use super::ownership::{Ownership, Ownerships, Side};
 use super::sides::Sides;
-use crate::item::{Attributes, Key, item_hash};
+use crate::item::{Attributes, Key};
 use crate::mapping::Table;
 use crate::row::Row;
 use crate::{Failure, FailureKind};
@@ -19,38 +15,13 @@ use crate::{Failure, FailureKind};
 /// How often a read looks for the side that wrote last.
 const TRIES: u32 = 50;
 
-/// The longest time that an answer waits for its shadow read.
-const SHADOW_MAX: Duration = Duration::from_secs(1);
-
 /// The items of an owner by their keys.
 pub type OwnerItems = BTreeMap<Key, Attributes>;
 
-/// Reads an owner's items, and counts the results of shadow reads.
+/// Reads an owner's items.
 #[derive(Debug)]
 pub struct Reader {
     sides: Sides,
-    compared: AtomicU64,
-    differing: AtomicU64,
-    late: AtomicU64,
-}
-
-/// The results of the shadow reads so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct Shadow {
-    /// Reads for which both sides had the same version and were compared.
-    pub compared: u64,
-    /// Compared reads in which the sides differed.
-    pub differing: u64,
-    /// Reads that were not compared, because one side was behind or did not answer within a second.
-    pub late: u64,
-}
-
-/// The result of one shadow read.
-#[derive(Debug, Clone, Copy)]
-enum Compared {
-    Late,
-    Equal,
-    Differing,
 }
 
 /// What is read: an owner's items of one type.
@@ -63,13 +34,7 @@ struct Wanted<'w> {
 impl Reader {
     /// A reader of both sides.
     pub fn new(sides: Sides) -> Self {
-        Self { sides, compared: 0.into(), differing: 0.into(), late: 0.into() }
-    }
-
-    /// The results of the shadow reads so far.
-    pub fn shadow(&self) -> Shadow {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Shadow { compared: of(&self.compared), differing: of(&self.differing), late: of(&self.late) }
+        Self { sides }
     }
 
     /// An owner's items of a type in the owner's own partitions, with all changes that were
@@ -96,9 +61,9 @@ impl Reader {
 
     async fn of_leader(&self, wanted: Wanted<'_>) -> Result<OwnerItems, Failure> {
         let owner = wanted.owner;
-        let Some(plan) = self.sides.postgres.plan().await? else {
+        if self.sides.postgres.plan().await?.is_none() {
             return Ok(self.of_postgres(wanted, false).await?.1);
-        };
+        }
         let mut side = Side::Postgres;
         for _ in 0..TRIES {
             // The ownership is read before the items or together with them, so the items are at
@@ -121,67 +86,11 @@ impl Reader {
                 return self.of_dynamo(wanted).await;
             }
             if is_leader {
-                if plan.phase.is_compared() {
-                    // A failing or slow shadow read must not affect the answer.
-                    let compared = timeout(SHADOW_MAX, self.compare(wanted, side, own.version, &items)).await;
-                    self.count(compared.ok().and_then(Result::ok).unwrap_or(Compared::Late));
-                }
                 return Ok(items);
             }
             side = side.other();
         }
         Err(FailureKind::Cutover.because(format!("user {owner} is moved back and forth")))
-    }
-
-    /// Compares with the other side, and returns the result.
-    async fn compare(
-        &self,
-        wanted: Wanted<'_>,
-        side: Side,
-        version: u64,
-        items: &OwnerItems,
-    ) -> Result<Compared, Failure> {
-        let (before, others, after) = match side.other() {
-            Side::Postgres => {
-                let (ownership, items) = self.of_postgres(wanted, true).await?;
-                (ownership.version, items, ownership.version)
-            }
-            Side::Dynamo => {
-                let before = self.sides.dynamo.ownership(wanted.owner).await?.version;
-                let items = self.of_dynamo(wanted).await?;
-                (before, items, self.sides.dynamo.ownership(wanted.owner).await?.version)
-            }
-        };
-        // The leader may also have written between its own reads. PostgreSQL's rows are read
-        // together with their version, DynamoDB's are not.
-        let still = match side {
-            Side::Postgres => version,
-            Side::Dynamo => self.sides.dynamo.ownership(wanted.owner).await?.version,
-        };
-        let hashes = |items: &OwnerItems| -> BTreeMap<Key, u128> {
-            items.iter().map(|(key, item)| (key.clone(), item_hash(item))).collect()
-        };
-        Ok(if [before, after, still] != [version; 3] {
-            Compared::Late
-        } else if hashes(&others) == hashes(items) {
-            Compared::Equal
-        } else if self.sides.postgres.pending_joined().await?.1 > 0
-            || self.sides.postgres.ownership(wanted.owner).await?.version != version
-        {
-            // A row of another owner has changed with which the user's rows are joined.
-            Compared::Late
-        } else {
-            Compared::Differing
-        })
-    }
-
-    fn count(&self, compared: Compared) {
-        let add = |count: &AtomicU64| count.fetch_add(1, Ordering::Relaxed);
-        match compared {
-            Compared::Late => _ = add(&self.late),
-            Compared::Equal => _ = add(&self.compared),
-            Compared::Differing => _ = (add(&self.compared), add(&self.differing)),
-        }
     }
 
     /// The items that PostgreSQL's rows become, and the ownership record of the same snapshot.

@@ -17,7 +17,7 @@ use super::sides::Sides;
 use super::stuck::{StuckUsers, stuck};
 use super::waiting::is_shared;
 use crate::row::Row;
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 use crate::{Failure, FailureKind};
 
 /// How often replication of a user may stall because of another replicator.
@@ -241,7 +241,7 @@ impl Sides {
             Side::Postgres => (0, self.dynamo.pending().await?),
             Side::Dynamo => self.postgres.pending().await?,
         };
-        let bar = progress_bar(count, "changes");
+        let progress = Progress::new(count, "changes");
         let mut replicated = 0;
         for _ in 0..ROUNDS_MAX {
             let (mut round, mut failure) = (0, None);
@@ -258,7 +258,7 @@ impl Sides {
                 while let Some(delivered) = delivered.next().await {
                     match delivered {
                         Ok(replicated) => {
-                            bar.inc(replicated);
+                            progress.inc(replicated);
                             round += replicated;
                         }
                         Err(error) => failure = Some(error),
@@ -275,7 +275,6 @@ impl Sides {
                 Some(_) => {}
             }
         }
-        bar.finish_and_clear();
         Ok(replicated)
     }
 

@@ -22,9 +22,9 @@ const TRIES: usize = 120;
 /// # Errors
 /// As DynamoDB refuses; `table-unreachable` if the table is not active in time.
 pub(super) async fn create(table: &Table, target: &Target) -> Result<(), Failure> {
-    let keys = [(Some(&target.partition), KeyType::Hash), (target.sort.as_ref(), KeyType::Range)];
+    let keys = [(&target.partition, KeyType::Hash), (&target.sort, KeyType::Range)];
     let mut request = table.client().create_table().table_name(table.name()).billing_mode(BillingMode::PayPerRequest);
-    for (name, kind) in keys.into_iter().filter_map(|(name, kind)| Some((name?, kind))) {
+    for (name, kind) in keys {
         let attribute = AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S);
         let key = KeySchemaElement::builder().attribute_name(name).key_type(kind);
         request = request

@@ -1,11 +1,10 @@
 //! `load`: writes the items into the table, and never overwrites a newer item.
 
 mod create_table;
+mod pace;
 mod writer;
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -15,17 +14,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store_base::{StoreError, Table};
 
-use crate::check::{DIFFERENCES, Difference, STATE};
 use crate::cutover::finished_runs;
 use crate::cutover::run_state::check_not_dual;
-use crate::item::{Attributes, Key, read_line};
-use crate::mapping::Target;
-use crate::pace::{Pace, PaceStatus, write_units};
+use crate::item::read_line;
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::statements::STATEMENTS_MAX;
-use crate::terminal::{Progress as ProgressBar, progress_bar};
+use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use pace::{Pace, PaceStatus, write_units};
 use writer::{PutOutcome, Writer};
 
 /// The name of the file with the progress of a load.
@@ -37,10 +34,6 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 
 /// The number of keys that the report names, of items that are newer in the table.
 const NAMED_MAX: usize = 100;
-
-/// The number of differences that are loaded in one pass over the items' files: their names are in
-/// memory.
-const DIFFERENCES_AT_ONCE: usize = 500_000;
 
 /// The run, and the table.
 #[derive(Debug, Args)]
@@ -56,12 +49,11 @@ pub struct Arguments {
     /// Creates the table if there is none, with the keys of the mapping and billed by request.
     #[arg(long)]
     create_table: bool,
-    /// Loads only the items that the last `check` found missing or changed, under the same
-    /// conditions.
+    /// Loads all items again, under the same conditions: mends what `check` found missing or changed.
     #[arg(long)]
-    differences: bool,
+    again: bool,
     /// The most write units a second, without those of the indexes. A new on-demand table takes
-    /// 4,000. `control` changes it while the load runs, and throttled answers lower it for a while.
+    /// 4,000. Throttled answers lower it for a while.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
     /// The number of requests at once, each with up to 25 items.
@@ -75,7 +67,7 @@ pub struct Arguments {
 /// The progress of a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Progress {
+struct Checkpoint {
     /// The target table.
     table: String,
     /// The items' files.
@@ -95,22 +87,15 @@ struct Progress {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let Arguments { folder, table, into_existing, create_table, differences, rate, parallel, dry_run } = arguments;
+    let Arguments { folder, table, into_existing, create_table, again, rate, parallel, dry_run } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let items = Items::of(&run)?;
     let target = table.open().await;
-    if !dry_run {
-        if create_table {
-            create_table::create(&target, &items.target).await?;
-        }
-        // A check compares with the table as it is after this load.
-        run.remove(STATE)?;
+    if create_table && !dry_run {
+        create_table::create(&target, &items.target).await?;
     }
-    if differences && !dry_run {
-        return load_differences(&run, &items, target, rate, parallel).await;
-    }
-    let begun: Option<Progress> = run.read(PROGRESS)?;
+    let begun: Option<Checkpoint> = run.read(PROGRESS)?;
     let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
     let is_empty = is_empty(&target).await?;
     let finished = finished_runs(&target, &items.target).await?;
@@ -123,24 +108,22 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             table.table
         )));
     }
-    let progress = begun.unwrap_or_else(|| Progress {
+    let progress = begun.filter(|_| !again).unwrap_or_else(|| Checkpoint {
         table: table.table.clone(),
         files: items.files.clone(),
-        ..Progress::default()
+        ..Checkpoint::default()
     });
     // Written before the first item, so that the table may have items when an interrupted load is
     // run again.
     run.write(PROGRESS, &progress)?;
     let start = Instant::now();
     let before = progress.loaded.values().sum::<u64>();
-    let bar = progress_bar(items.count(), "items");
-    bar.set_position(before);
-    let pace = Pace::new(Some(rate));
-    let _controlled = pace.follow(&run)?;
+    let shown = Progress::new(items.count(), "items");
+    shown.set_position(before);
+    let pace = Pace::new(rate);
     let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
-    let loader = Loader { run: &run, writer, pace, bar, progress: Mutex::new(progress), only: None };
+    let loader = Loader { run: &run, writer, pace, shown, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
-    loader.bar.finish_and_clear();
     // Also after a failure, so that the finished work is not repeated.
     let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     run.write(PROGRESS, &progress)?;
@@ -148,55 +131,6 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let now = progress.loaded.values().sum::<u64>() - before;
     let report = report(&progress, now, start.elapsed(), loader.pace.status());
     run.write_report("load", &report)?;
-    Ok(report)
-}
-
-fn name_hash(name: &str) -> u128 {
-    crate::item::hash(&[name.as_bytes()])
-}
-
-/// Loads the items that a check found missing or changed.
-async fn load_differences(run: &Run, items: &Items, target: Table, rate: u32, parallel: u8) -> Result<Report, Failure> {
-    if !run.has_report("check") {
-        return Err(FailureKind::RunIncomplete.because("no check has found differences: run `check` first"));
-    }
-    let path = run.path(DIFFERENCES);
-    let failed = |error| FailureKind::RunFolder.because(format!("{}: {error}", path.display()));
-    // Items that should not exist are left to the operator.
-    let is_loaded = |found: &Difference| ["missing", "changed"].contains(&found.kind.as_str());
-    let mut names = BufReader::new(File::open(&path).map_err(failed)?).lines().filter_map(|line| {
-        let found = line.map_err(failed).and_then(|line| {
-            let changed = |error| FailureKind::RunChanged.because(format!("{}: {error}", path.display()));
-            serde_json::from_str(&line).map_err(changed)
-        });
-        found.map(|found| is_loaded(&found).then(|| name_hash(&found.item))).transpose()
-    });
-    let start = Instant::now();
-    let pace = Pace::new(Some(rate));
-    let _controlled = pace.follow(run)?;
-    let finished = finished_runs(&target, &items.target).await?;
-    let table = target.name().to_owned();
-    let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
-    let bar = progress_bar(items.count(), "items");
-    let progress = Mutex::new(Progress { table, ..Progress::default() });
-    let mut loader = Loader { run, writer, pace, bar, progress, only: None };
-    loop {
-        let only: HashSet<_> = names.by_ref().take(DIFFERENCES_AT_ONCE).collect::<Result<_, Failure>>()?;
-        if only.is_empty() {
-            break;
-        }
-        loader.only = Some(only);
-        loader.lock().loaded.clear();
-        loader.bar.set_position(0);
-        loader.load(items, parallel).await?;
-    }
-    loader.bar.finish_and_clear();
-    let progress = loader.lock().clone();
-    let loaded = progress.new + progress.known;
-    let mut report = report(&progress, loaded, start.elapsed(), loader.pace.status());
-    report.text = format!("{loaded} items were loaded again, and {} newer ones were kept", progress.kept);
-    report.json["differences"] = true.into();
-    run.write_report("load-differences", &report)?;
     Ok(report)
 }
 
@@ -209,7 +143,7 @@ async fn is_empty(table: &Table) -> Result<bool, Failure> {
 fn dry_run_report(
     run: &Run,
     items: &Items,
-    begun: Option<&Progress>,
+    begun: Option<&Checkpoint>,
     is_empty: bool,
     rate: u32,
 ) -> Result<Report, Failure> {
@@ -244,10 +178,8 @@ struct Loader<'l> {
     run: &'l Run,
     writer: Writer,
     pace: Arc<Pace>,
-    bar: ProgressBar,
-    progress: Mutex<Progress>,
-    /// The hashes of the names of the items to load; without it, all are loaded.
-    only: Option<HashSet<u128>>,
+    shown: Progress,
+    progress: Mutex<Checkpoint>,
 }
 
 /// Consecutive lines of a file.
@@ -287,9 +219,6 @@ impl Loader<'_> {
             let attributes =
                 read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
             chunk.lines += 1;
-            if !self.is_wanted(&self.writer.target, &attributes) {
-                continue;
-            }
             chunk.items.push(writer::Item { attributes, units: write_units(line.len()) });
             if chunk.items.len() == STATEMENTS_MAX {
                 self.put(&mut chunk, written).await?;
@@ -303,7 +232,7 @@ impl Loader<'_> {
         self.pace.take(items.iter().map(|item| item.units).sum()).await;
         let puts = self.writer.put(&items).await?;
         let lines = std::mem::take(&mut chunk.lines);
-        self.bar.inc(lines);
+        self.shown.inc(lines);
         let mut progress = self.lock();
         for (item, put) in items.iter().zip(puts) {
             match put {
@@ -319,33 +248,28 @@ impl Loader<'_> {
         }
         *progress.loaded.entry(chunk.file.clone()).or_default() += lines;
         let mut written = written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if self.only.is_none() && written.elapsed() >= CHECKPOINT {
+        if written.elapsed() >= CHECKPOINT {
             *written = Instant::now();
             self.run.write(PROGRESS, &*progress)?;
         }
         Ok(())
     }
 
-    fn is_wanted(&self, target: &Target, attributes: &Attributes) -> bool {
-        let name = Key::of(attributes, target).map(|key| key.to_string()).unwrap_or_default();
-        self.only.as_ref().is_none_or(|only| only.contains(&name_hash(&name)))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Checkpoint> {
         self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-fn report(progress: &Progress, now: u64, took: Duration, pace: PaceStatus) -> Report {
-    let Progress { table, new, known, kept, kept_keys, .. } = progress;
+fn report(progress: &Checkpoint, now: u64, took: Duration, pace: PaceStatus) -> Report {
+    let Checkpoint { table, new, known, kept, kept_keys, .. } = progress;
     let mut text = format!(
         "{} items are in {table}: {new} new, {known} known, and {kept} newer ones were kept",
         new + known + kept
     );
-    if let (1.., Some(lowest)) = (pace.throttled, pace.lowest) {
+    let PaceStatus { lowest, throttled, .. } = pace;
+    if throttled > 0 {
         text.push_str(&format!(
-            ". DynamoDB throttled {} requests, and the rate went down to {lowest:.0} units a second",
-            pace.throttled
+            ". DynamoDB throttled {throttled} requests, and the rate went down to {lowest:.0} units a second"
         ));
     }
     if !kept_keys.is_empty() {
@@ -360,8 +284,8 @@ fn report(progress: &Progress, now: u64, took: Duration, pace: PaceStatus) -> Re
         "kept": kept,
         "keptKeys": kept_keys,
         "itemsNow": now,
-        "throttled": pace.throttled,
-        "lowestRate": pace.lowest,
+        "throttled": throttled,
+        "lowestRate": lowest,
         "seconds": took.as_secs_f64(),
     });
     Report { outcome: PhaseOutcome::Done, json, text }

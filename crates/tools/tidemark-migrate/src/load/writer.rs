@@ -7,10 +7,10 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use backon::Retryable;
 use store_base::{StoreError, Table, patient_backoff, unless_condition_failed};
 
+use super::pace::Pace;
 use crate::Failure;
 use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
 use crate::mapping::Target;
-use crate::pace::Pace;
 use crate::statements::{Executed, STATEMENTS_MAX, execute, statement};
 
 /// The most write units of a batch, far below the 16 MB of a request.
@@ -38,7 +38,7 @@ pub(super) enum PutOutcome {
 #[derive(Debug)]
 pub(super) struct Writer {
     table: Table,
-    pub(super) target: Target,
+    target: Target,
     /// Runs whose cutover is finished: their items belong to the application.
     finished: Vec<String>,
     /// Throttled answers lower it.

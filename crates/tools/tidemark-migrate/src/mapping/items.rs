@@ -289,8 +289,7 @@ impl World {
     pub(crate) fn key(&self, evaluation: &Evaluation<'_>, templates: &[Template; 2]) -> Result<Key, Reject> {
         let invalid = |why: String| Reject::because(Reason::INVALID_ID, why);
         let mut parts = [String::new(), String::new()];
-        let count = if self.mapping.target.sort.is_some() { 2 } else { 1 };
-        for (n, template) in templates.iter().enumerate().take(count) {
+        for (n, template) in templates.iter().enumerate() {
             let value = evaluation.template(template)?;
             if value == Value::Null {
                 return Err(Reject::because(Reason::MISSING_VALUE, "a part of the key is null"));

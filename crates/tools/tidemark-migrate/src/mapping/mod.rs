@@ -54,8 +54,8 @@ pub struct Mapping {
 pub struct Target {
     /// The partition key's attribute.
     pub partition: String,
-    /// The sort key's attribute, if the table has one.
-    pub sort: Option<String>,
+    /// The sort key's attribute.
+    pub sort: String,
     /// The attribute with the item's type.
     pub kind: String,
     /// The attribute with the item's owner.
@@ -69,7 +69,7 @@ pub struct Target {
 impl Target {
     /// The attributes that the tool makes itself.
     fn made(&self) -> impl Iterator<Item = &String> {
-        [Some(&self.partition), self.sort.as_ref(), Some(&self.kind), Some(&self.owner)].into_iter().flatten()
+        [&self.partition, &self.sort, &self.kind, &self.owner].into_iter()
     }
 }
 

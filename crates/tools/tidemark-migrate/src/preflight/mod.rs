@@ -1,7 +1,5 @@
 //! `preflight`: says what would stop a migration, or surprise it, before anything is changed.
 
-mod logical;
-
 use std::collections::BTreeSet;
 
 use clap::Args;
@@ -10,7 +8,6 @@ use tokio_postgres::Client;
 
 use crate::arguments::MappingArguments;
 use crate::command::Product;
-use crate::cutover::CaptureMode;
 use crate::mapping::Table;
 use crate::source::{Schema, Server, connect, quoted, source_failure};
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
@@ -26,9 +23,6 @@ pub struct Arguments {
     /// given several times.
     #[arg(long = "ignore-column", value_name = "TABLE.COLUMN")]
     ignored: Vec<String>,
-    /// How `cutover --to capture` will record changes.
-    #[arg(long, value_enum, default_value_t)]
-    capture: CaptureMode,
 }
 
 /// The size in bytes from which on an index is missed.
@@ -50,7 +44,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let client = connect(&arguments.server).await?;
     let schema = Schema::read(&client, &arguments.server.schema, &world.mapping).await?;
     let ignored = BTreeSet::from_iter(arguments.ignored);
-    let mut findings = find(&client, &schema, &ignored, arguments.capture).await?;
+    let mut findings = find(&client, &schema, &ignored).await?;
     findings.stops.extend(schema.check(&ignored).err().map(|failure| failure.to_string()));
     let Findings { stops, warnings } = findings;
     let mut text = match (stops.len(), warnings.len()) {
@@ -74,24 +68,16 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 ///
 /// # Errors
 /// `cutover` with everything that stands in the way.
-pub(crate) async fn check(client: &Client, schema: &Schema, mode: CaptureMode) -> Result<(), Failure> {
-    let findings = find(client, schema, &BTreeSet::new(), mode).await?;
+pub(crate) async fn check(client: &Client, schema: &Schema) -> Result<(), Failure> {
+    let findings = find(client, schema, &BTreeSet::new()).await?;
     match &*findings.stops {
         [] => Ok(()),
         stops => Err(FailureKind::Cutover.because(format!("{}. `preflight` shows more", stops.join("; ")))),
     }
 }
 
-async fn find(
-    client: &Client,
-    schema: &Schema,
-    ignored: &BTreeSet<String>,
-    mode: CaptureMode,
-) -> Result<Findings, Failure> {
+async fn find(client: &Client, schema: &Schema, ignored: &BTreeSet<String>) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
-    if mode == CaptureMode::Logical {
-        logical::find(client, schema, &mut findings).await?;
-    }
     let facts = client
         .query_one(
             "SELECT pg_is_in_recovery(), has_database_privilege(current_database(), 'CREATE'),

@@ -13,30 +13,21 @@ use clap::Args;
 use futures::future::try_join_all;
 use serde_json::json;
 
-use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::cutover::run_state::{self, Stage};
 use crate::cutover::stuck::StuckUsers;
-use crate::cutover::{Phase, Plan, Postgres, Side, Sides, finished_runs};
+use crate::cutover::{Phase, Plan, Side, Sides, SidesArguments, finished_runs};
 use crate::load::PROGRESS;
-use crate::pace::Pace;
-use crate::run::{Run, RunFolderArgument};
-use crate::source::{Server, connect, database_identity};
-use crate::terminal::{ask, progress_bar};
-use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use crate::run::Run;
+use crate::terminal::{Progress, ask};
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
 use remove::{Counts, Removal, RemovalPass};
 
 /// The run, and both databases.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
-    #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    table: TargetTable,
-    #[command(flatten)]
-    mapping: MappingArguments,
+    sides: SidesArguments,
     /// Confirms the rollback: the run's id, which the error names. At a terminal the command asks
     /// for it.
     #[arg(long, value_name = "RUN")]
@@ -60,42 +51,31 @@ pub struct Arguments {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let run = Run::open(&arguments.folder)?;
+    let run = Run::open(&arguments.sides.folder)?;
     let identity = run.identity()?.ok_or_else(|| {
         FailureKind::RunIncomplete.because("the folder has no run: give the folder of the run that is to be undone")
     })?;
-    let client = connect(&arguments.server).await?;
-    run_state::check_database(&identity, database_identity(&client).await?.as_deref())?;
-    let mapping = arguments.mapping.read(product)?;
-    let postgres = Postgres::open(client, &arguments.server.schema, &mapping).await?;
+    let (postgres, database) = arguments.sides.postgres(product).await?;
+    run_state::check_database(&identity, database.as_deref())?;
+    let target = arguments.sides.mapping.read(product)?.target.clone();
     let plan = postgres.plan().await?;
-    let is_unfinished = postgres.is_unfinished(&identity.run).await?;
-    if !is_unfinished {
-        run_state::check_rollback_allowed(&run, plan.as_ref())?;
-    }
+    run_state::check_rollback_allowed(&run, plan.as_ref())?;
     if let Some(plan) = plan.as_ref().filter(|plan| plan.phase == Phase::Finished) {
-        let sides =
-            crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, plan).await?;
+        let sides = arguments.sides.sides(&run, product, postgres, plan).await?;
         return way_back::run(&run, &arguments, &sides, plan).await;
     }
-    let table = arguments.table.open().await;
+    let table = arguments.sides.table.open().await;
     // The database and the folder may be older copies, so the table decides.
-    if finished_runs(&table, &mapping.target).await?.contains(&identity.run) {
+    if finished_runs(&table, &target).await?.contains(&identity.run) {
         let why = format!("the cutover {} is finished, and its items belong to the application", identity.run);
         return Err(FailureKind::Cutover.because(why));
     }
-    let what =
-        format!("The rollback of the run {} removes its items from the table {}.", identity.run, arguments.table.table);
+    let name = table.name();
+    let what = format!("The rollback of the run {} removes its items from the table {name}.", identity.run);
     confirm(&arguments, &identity.run, &what)?;
     let (mut users, mut replicated) = (0, 0);
-    if is_unfinished && !arguments.dry_run {
-        postgres.lock_installation().await?;
-        postgres.remove_unfinished().await?;
-        run_state::record_stage(&run, &identity.run, Stage::RolledBack)?;
-    }
     if let Some(plan) = &plan {
-        let sides =
-            crate::cutover::sides(&run, &arguments.table, (&arguments.mapping, product), postgres, plan).await?;
+        let sides = arguments.sides.sides(&run, product, postgres, plan).await?;
         if arguments.dry_run {
             users = sides.state(|_| Side::Postgres).await?.to_move;
         } else {
@@ -109,11 +89,11 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         run.remove_report("check")?;
     }
     let counts = Counts::default();
-    let bar = progress_bar(0, "items");
+    let progress = Progress::new(0, "items");
     let segments = i32::from(arguments.segments);
     let removal = Removal {
         table: &table,
-        target: &mapping.target,
+        target: &target,
         run: &identity.run,
         keep_items: arguments.keep_items,
         dry_run: arguments.dry_run,
@@ -122,14 +102,13 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     // Removes the cutover's own items first. Then a writer that was suspended for a long time
     // cannot replicate an old change any more.
     for what in [RemovalPass::Cutover, RemovalPass::Items] {
-        bar.set_position(0);
+        progress.set_position(0);
         let cleared = (0..segments).map(|segment| {
-            let bar = &bar;
-            removal.clear((segment, segments), what, move |items| bar.inc(items))
+            let progress = &progress;
+            removal.clear((segment, segments), what, move |items| progress.inc(items))
         });
         try_join_all(cleared).await?;
     }
-    bar.finish_and_clear();
     let report = report(&arguments, plan.is_some(), users, replicated, &counts);
     if !arguments.dry_run {
         run.write_report("rollback", &report)?;
@@ -153,7 +132,7 @@ fn confirm(arguments: &Arguments, run: &str, what: &str) -> Result<(), Failure> 
 async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
     let stuck = StuckUsers::default();
-    let users = sides.move_users(|_| Side::Postgres, parallel, &stuck, &Pace::new(None)).await?;
+    let users = sides.move_users(|_| Side::Postgres, parallel, &stuck).await?;
     // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
     // that it lacks do not matter.
     let replicated = sides.replicate_all_to(Side::Postgres, parallel, &stuck).await?;

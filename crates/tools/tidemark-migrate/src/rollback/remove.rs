@@ -97,17 +97,16 @@ impl Removal<'_> {
         seen: impl Fn(u64),
     ) -> Result<(), Failure> {
         let scan = self.table.scan().segment(segment).total_segments(segments).consistent_read(true);
-        let mut projection = "#partition, #version, #as_of, #run".to_owned();
+        let mut projection = "#partition, #sort, #version, #as_of, #run".to_owned();
         let mut scan = scan
             .expression_attribute_names("#partition", &self.target.partition)
+            .expression_attribute_names("#sort", &self.target.sort)
             .expression_attribute_names("#version", VERSION)
             .expression_attribute_names("#as_of", AS_OF)
             .expression_attribute_names("#run", RUN);
-        for (name, attribute) in [("#sort", &self.target.sort), ("#updated", &self.target.updated_at)] {
-            if let Some(attribute) = attribute {
-                projection.push_str(&format!(", {name}"));
-                scan = scan.expression_attribute_names(name, attribute);
-            }
+        if let Some(updated_at) = &self.target.updated_at {
+            projection.push_str(", #updated");
+            scan = scan.expression_attribute_names("#updated", updated_at);
         }
         let mut pages = scan.projection_expression(projection).into_paginator().send();
         while let Some(page) = pages.next().await {

@@ -10,14 +10,12 @@
 //! | `items/<nn>.jsonl` | transform | one item per line, in DynamoDB's JSON, sorted by key |
 //! | `rejects.jsonl` | transform | each row, or item of a row, that is not migrated, and why |
 //! | `load.json` | load | how far each file of `items/` is loaded |
-//! | `check.json`, `check/` | check | which segments of the table are read; gone at its end |
+//! | `check/` | check | the table's items; gone at its end |
 //! | `differences.jsonl` | check | each difference |
-//! | `control.json` | control | whether the running command is paused, and its rate |
 //! | `set-aside.jsonl` | repair | changes that one side refused |
 //! | `report-<phase>.json` | all | the phase's report |
 //!
-//! From `cutover --to capture` on, the database has copies of `run.json`, `manifest.json` and
-//! `items.json`, from which `adopt` restores a lost folder.
+//! From dual on, `cutover`, `repair` and `rollback` need only the files `*.json` directly in the folder.
 //!
 //! The folder holds personal data and tokens, so only its owner may access it.
 

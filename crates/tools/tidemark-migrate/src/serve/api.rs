@@ -1,13 +1,12 @@
 //! The routes, their answers and their errors.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
@@ -35,16 +34,8 @@ const HEALTH_MAX: Duration = Duration::from_secs(3);
 /// What the routes share.
 struct Shared {
     connections: Arc<Connections>,
-    token: Option<SecretString>,
-    /// The number of requests by method and status.
-    requests: Mutex<BTreeMap<(MethodName, u16), u64>>,
-    compared: AtomicU64,
-    differing: AtomicU64,
-    late: AtomicU64,
+    token: SecretString,
 }
-
-/// The methods that are counted.
-type MethodName = &'static str;
 
 /// An answer that is not a success: its status, its stable type, and a text for people.
 struct Refusal(StatusCode, &'static str, String);
@@ -87,14 +78,11 @@ impl From<WriteError> for Refusal {
 }
 
 /// The API.
-pub(super) fn router(connections: Arc<Connections>, token: Option<SecretString>) -> Router {
-    let (requests, [compared, differing, late]) = (Mutex::default(), Default::default());
-    let shared = Arc::new(Shared { connections, token, requests, compared, differing, late });
+pub(super) fn router(connections: Arc<Connections>, token: SecretString) -> Router {
+    let shared = Arc::new(Shared { connections, token });
     Router::new()
         .route("/rows/{table}", put(put_row).delete(delete_row))
         .route("/owners/{owner}/items/{kind}", get(items))
-        .route("/shadow", get(shadow))
-        .route("/metrics", get(metrics))
         .route("/health", get(health))
         .fallback(async || Refusal(StatusCode::NOT_FOUND, "unknown-route", "there is no such route".to_owned()))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -102,34 +90,24 @@ pub(super) fn router(connections: Arc<Connections>, token: Option<SecretString>)
         .with_state(shared)
 }
 
-/// Checks the token, limits the time, and counts the answer.
+/// Checks the token, and limits the time.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let method = match *request.method() {
-        Method::GET => "GET",
-        Method::PUT => "PUT",
-        Method::DELETE => "DELETE",
-        _ => "other",
-    };
-    let response = if shared.admits(&request) {
-        timeout(REQUEST_MAX, next.run(request)).await.unwrap_or_else(|_| {
-            let detail = "the request took too long; whether it was done is unknown".to_owned();
-            Refusal(StatusCode::GATEWAY_TIMEOUT, "timeout", detail).into_response()
-        })
-    } else {
-        Refusal(StatusCode::UNAUTHORIZED, "unauthorized", "the token is missing or wrong".to_owned()).into_response()
-    };
-    let mut requests = shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
-    *requests.entry((method, response.status().as_u16())).or_default() += 1;
-    response
+    if !shared.admits(&request) {
+        let detail = "the token is missing or wrong".to_owned();
+        return Refusal(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
+    }
+    timeout(REQUEST_MAX, next.run(request)).await.unwrap_or_else(|_| {
+        let detail = "the request took too long; whether it was done is unknown".to_owned();
+        Refusal(StatusCode::GATEWAY_TIMEOUT, "timeout", detail).into_response()
+    })
 }
 
 impl Shared {
     fn admits(&self, request: &Request) -> bool {
-        let Some(token) = &self.token else { return true };
         let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let given = given.and_then(|value| value.strip_prefix("Bearer "));
         // Hashes take the same time to compare for every wrong token.
-        given.is_some_and(|given| Sha256::digest(given) == Sha256::digest(token.expose_secret()))
+        given.is_some_and(|given| Sha256::digest(given) == Sha256::digest(self.token.expose_secret()))
     }
 }
 
@@ -188,22 +166,10 @@ async fn items(
     let taken = shared.connections.take().await?;
     let reader = Reader::new(taken.sides()?.clone());
     let found = reader.items(&owner, &kind).await;
-    let counted = reader.shadow();
     taken.give_back();
-    for (all, one) in
-        [(&shared.compared, counted.compared), (&shared.differing, counted.differing), (&shared.late, counted.late)]
-    {
-        all.fetch_add(one, Ordering::Relaxed);
-    }
     let items: Vec<_> = found?.values().map(dynamo_json).collect();
     let body = format!("{{\"items\":[{}]}}", items.join(","));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
-}
-
-async fn shadow(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let (compared, differing, late) = (of(&shared.compared), of(&shared.differing), of(&shared.late));
-    Json(json!({ "compared": compared, "differing": differing, "late": late }))
 }
 
 /// Whether both sides answer.
@@ -218,18 +184,4 @@ async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusa
         Ok(answer) => Ok(Json(json!({ "phase": answer?.map(|phase| phase.as_str()) }))),
         Err(_) => Err(Refusal(StatusCode::GATEWAY_TIMEOUT, "timeout", "a side does not answer".to_owned())),
     }
-}
-
-/// The counts in the text format of Prometheus.
-async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    let mut text = "# TYPE tidemark_sidecar_requests_total counter\n".to_owned();
-    for ((method, status), count) in shared.requests.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        text.push_str(&format!("tidemark_sidecar_requests_total{{method=\"{method}\",status=\"{status}\"}} {count}\n"));
-    }
-    text.push_str("# TYPE tidemark_sidecar_shadow_reads_total counter\n");
-    for (result, count) in [("compared", &shared.compared), ("differing", &shared.differing), ("late", &shared.late)] {
-        let count = count.load(Ordering::Relaxed);
-        text.push_str(&format!("tidemark_sidecar_shadow_reads_total{{result=\"{result}\"}} {count}\n"));
-    }
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

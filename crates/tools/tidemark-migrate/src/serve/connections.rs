@@ -13,7 +13,7 @@ use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::cutover::{Dynamo, Postgres, Sides};
 use crate::source::{Server, connect, source_failure};
-use crate::transform::{ITEMS, Items};
+use crate::transform::Items;
 use crate::{Failure, FailureKind};
 
 /// How long a request waits for a free connection.
@@ -35,11 +35,11 @@ struct Connection {
     cutover: Cutover,
 }
 
-/// The cutover of the database: its id, and when its copies of the run's files were last stored.
+/// The cutover of the database: its id, and the manifest of the run's items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Cutover {
     run: Option<String>,
-    stored_at: Option<String>,
+    items: Option<String>,
 }
 
 /// Both sides for one request.
@@ -88,16 +88,9 @@ impl Connections {
         let cutover = Cutover::read(&client).await?;
         let run = cutover.run.clone().unwrap_or_default();
         let postgres = Postgres::open(client, &self.server.schema, &self.mapping.read(&self.product)?).await?;
-        let items: Option<Items> =
-            match cutover.run {
-                Some(_) => match postgres.files().await?.get(ITEMS) {
-                    Some(json) => Some(serde_json::from_str(json).map_err(|error| {
-                        FailureKind::SourceUnreadable.because(format!("the copy of {ITEMS}: {error}"))
-                    })?),
-                    None => None,
-                },
-                None => None,
-            };
+        let items: Option<Items> = cutover.items.as_deref().map(serde_json::from_str).transpose().map_err(|error| {
+            FailureKind::SourceUnreadable.because(format!("the manifest of the items in the database: {error}"))
+        })?;
         // Before the transformation, nothing is replicated, and no expression is evaluated.
         let as_of = items.as_ref().map_or_else(Timestamp::now, |items| items.as_of);
         let world = self.mapping.world(&self.product, &run, as_of)?;
@@ -113,9 +106,9 @@ impl Cutover {
         if !client.query_one(exists, &[]).await.map_err(source_failure)?.get::<_, bool>(0) {
             return Ok(Self::default());
         }
-        let sql = "SELECT (SELECT run FROM tidemark_migration.plan), (SELECT max(stored_at)::text FROM tidemark_migration.folder)";
-        let row = client.query_one(sql, &[]).await.map_err(source_failure)?;
-        Ok(Self { run: row.get(0), stored_at: row.get(1) })
+        let row =
+            client.query_opt("SELECT run, items FROM tidemark_migration.plan", &[]).await.map_err(source_failure)?;
+        Ok(row.map_or_else(Self::default, |row| Self { run: row.get(0), items: row.get(1) }))
     }
 }
 

@@ -5,7 +5,7 @@ mod api;
 mod connections;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -21,6 +21,9 @@ use crate::terminal::tell;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 use connections::Connections;
 
+/// The fewest characters of a token. A shorter one can be guessed.
+const TOKEN_CHARS_MIN: usize = 16;
+
 /// Both databases, the mapping, and the address.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -33,10 +36,10 @@ pub(crate) struct Arguments {
     /// The address that the API listens at.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     listen: SocketAddr,
-    /// The file with the token that every request has to send: `Authorization: Bearer <token>`.
-    /// Addresses other than those of this machine need one.
+    /// The file with the token that every request has to send: `Authorization: Bearer <token>`. It has
+    /// at least 16 characters.
     #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    token_file: PathBuf,
     /// The most connections to PostgreSQL, and the most requests at a time.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     connections: u8,
@@ -46,20 +49,23 @@ fn option(why: impl std::fmt::Display) -> Failure {
     FailureKind::Options.because(why)
 }
 
+/// Reads the token. Without one, a web page could call the sidecar at an address of this machine, or by
+/// a name that resolves to it.
+fn read_token(file: &Path) -> Result<SecretString, Failure> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| option(format!("{name}: {error}")))?;
+    match text.trim() {
+        token if token.chars().count() < TOKEN_CHARS_MIN => {
+            Err(option(format!("the token in {name} has fewer than {TOKEN_CHARS_MIN} characters")))
+        }
+        token => Ok(SecretString::from(token.to_owned())),
+    }
+}
+
 /// The command. It ends with SIGTERM or SIGINT, after the running requests.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let Arguments { server, table, mapping, listen, token_file, connections } = arguments;
-    let token = token_file.map(|file| {
-        let text = std::fs::read_to_string(&file).map_err(|error| option(format!("{}: {error}", file.display())))?;
-        match text.trim() {
-            "" => Err(option(format!("{} has no token", file.display()))),
-            token => Ok(SecretString::from(token.to_owned())),
-        }
-    });
-    let token = token.transpose()?;
-    if token.is_none() && !listen.ip().is_loopback() {
-        return Err(option(format!("{listen} is not an address of this machine alone: give --token-file")));
-    }
+    let token = read_token(&token_file)?;
     let connections = Connections::new(server, table.open().await, (mapping, *product), connections.into())?;
     // A mistake in the options ends the command now, and not each request.
     connections.take().await?;
@@ -75,4 +81,28 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     axum::serve(listener, api).with_graceful_shutdown(stop).await.map_err(option)?;
     let (json, text) = (json!({ "phase": "serve" }), "The sidecar has stopped.".to_owned());
     Ok(Report { outcome: PhaseOutcome::Done, json, text })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn a_token_that_can_be_guessed_is_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("token");
+        let read = |token: &str| {
+            std::fs::write(&file, token).unwrap();
+            read_token(&file)
+        };
+        assert_eq!(read("0123456789abcdef\n").unwrap().expose_secret(), "0123456789abcdef");
+        for token in ["", "\n", "x", "0123456789abcde \n"] {
+            let refused = read(token).unwrap_err();
+            assert!(refused.kind == FailureKind::Options && refused.detail.contains("16 characters"), "{refused}");
+        }
+    }
 }

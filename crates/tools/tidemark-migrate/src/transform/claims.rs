@@ -79,7 +79,7 @@ pub(super) fn lost_claims(
     spread: &Spread<'_>,
     world: &World,
     weight: u64,
-    bar: &Progress,
+    progress: &Progress,
 ) -> Result<LostClaimFiles, Failure> {
     let mut claims = Parts::create(run, &format!("{SCRATCH}/claims"), parts_for(weight, ROWS_PER_FILE))?;
     let of_rows = |file: usize, rows| {
@@ -90,7 +90,7 @@ pub(super) fn lost_claims(
         });
         Ok((file, claims.collect::<Vec<_>>()))
     };
-    spread.each(bar, of_rows, |(file, of_file)| {
+    spread.each(progress, of_rows, |(file, of_file)| {
         of_file.iter().try_for_each(|claim| claims.write(claim.key, &format!("{} {file}", claim.sortable())))
     })?;
     let mut lost = Vec::new();

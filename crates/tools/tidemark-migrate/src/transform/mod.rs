@@ -20,7 +20,7 @@ use crate::export::{self, MANIFEST, Manifest};
 use crate::mapping::{Target, World};
 use crate::run::{FileDigest, Run, RunFolderArgument};
 use crate::source::json_columns;
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 use claims::LostClaimFiles;
 use output::Output;
@@ -48,9 +48,6 @@ pub struct Arguments {
     /// Transforms again in a run that already has items; items that were loaded are not removed.
     #[arg(long)]
     again: bool,
-    /// Prints the number of rows that would be rejected; keeps nothing.
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// The manifest of the items.
@@ -100,7 +97,7 @@ impl Items {
 
 /// The command.
 pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let Arguments { folder, mapping, again, dry_run } = arguments;
+    let Arguments { folder, mapping, again } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
@@ -112,18 +109,16 @@ pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Fai
         return Err(FailureKind::Options.because("the rows were exported with another mapping: run `export --again`"));
     }
     let made: Option<Items> = run.read(ITEMS)?;
-    let items = match made.filter(|made| !dry_run && !again && made.export == manifest.tables) {
+    let items = match made.filter(|made| !again && made.export == manifest.tables) {
         Some(_) if run.has_report("transform") => {
             return Err(FailureKind::RunExists.because("the run already has items; --again transforms again"));
         }
         // The items were complete, and the process was killed before the report.
         Some(items) => items,
-        None => transform(&run, &manifest, &world, dry_run)?,
+        None => transform(&run, &manifest, &world)?,
     };
-    let report = report(&items, dry_run);
-    if !dry_run {
-        run.write_report("transform", &report)?;
-    }
+    let report = report(&items);
+    run.write_report("transform", &report)?;
     Ok(report)
 }
 
@@ -131,23 +126,22 @@ pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Fai
 ///
 /// # Errors
 /// `run-folder`, `run-changed`, and `mapping` if two items of different rows have one key.
-pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World, dry_run: bool) -> Result<Items, Failure> {
+pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World) -> Result<Items, Failure> {
     let rows: u64 = manifest.tables.values().map(|written| written.lines).sum();
     let has_shared = world.mapping.tables.iter().any(|table| partition::has_shared(table));
-    let bar = progress_bar(rows * if has_shared { 3 } else { 2 }, "rows, in passes");
+    let progress = Progress::new(rows * if has_shared { 3 } else { 2 }, "rows, in passes");
     run.fresh_folder(SCRATCH)?;
     let weight = rows.max(export_bytes(run, manifest) / ROW_BYTES);
-    let spread = Spread::of(run, manifest, world, weight, &bar)?;
+    let spread = Spread::of(run, manifest, world, weight, &progress)?;
     // Which rows lose a key that rows of several owners want.
     let mut lost = LostClaimFiles::default();
     if has_shared {
-        lost = claims::lost_claims(run, &spread, world, weight, &bar)?;
+        lost = claims::lost_claims(run, &spread, world, weight, &progress)?;
     }
-    let mut output = Output::create(run, world, weight, dry_run)?;
+    let mut output = Output::create(run, world, weight)?;
     let items = |file, rows| partition::items(rows, world, &lost.of(run, file)?);
-    spread.each(&bar, items, |made| output.take(made))?;
+    spread.each(&progress, items, |made| output.take(made))?;
     let items = output.finish(manifest)?;
-    bar.finish_and_clear();
     run.remove_folder(SCRATCH)?;
     Ok(items)
 }
@@ -158,7 +152,7 @@ fn export_bytes(run: &Run, manifest: &Manifest) -> u64 {
     files.map(|file| file.map_or(0, |file| file.len())).sum()
 }
 
-fn report(items: &Items, dry_run: bool) -> Report {
+fn report(items: &Items) -> Report {
     let rows: u64 = items.export.values().map(|written| written.lines).sum();
     let mut text = format!("{rows} rows became {} items", items.count());
     for (kind, count) in &items.types {
@@ -171,12 +165,11 @@ fn report(items: &Items, dry_run: bool) -> Report {
         }
         text.pop();
     }
-    if !dry_run && items.rejects.as_ref().is_some_and(|rejects| rejects.lines > 0) {
+    if items.rejects.as_ref().is_some_and(|rejects| rejects.lines > 0) {
         text.push_str(&format!("\nThe rows are in {REJECTS}."));
     }
     let json = json!({
         "phase": "transform",
-        "dryRun": dry_run,
         "rows": rows,
         "items": items.types,
         "rejects": items.reasons,

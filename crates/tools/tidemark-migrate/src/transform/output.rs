@@ -31,11 +31,10 @@ struct RejectLine<'r> {
     row: &'r RawValue,
 }
 
-/// The output of a transformation. A dry run writes files, too, and removes them.
+/// The output of a transformation.
 pub(super) struct Output<'o> {
     run: &'o Run,
     world: &'o World,
-    dry_run: bool,
     /// Unsorted items, each after the hash of its key.
     parts: Parts,
     /// Unsorted items that rows of several owners want.
@@ -46,22 +45,18 @@ pub(super) struct Output<'o> {
 }
 
 impl<'o> Output<'o> {
-    pub(super) fn create(run: &'o Run, world: &'o World, weight: u64, dry_run: bool) -> Result<Self, Failure> {
-        if !dry_run {
-            // From here on the run has no items until all are made again.
-            run.remove(ITEMS)?;
-            run.remove_report("transform")?;
-            run.fresh_folder("items")?;
-        }
+    pub(super) fn create(run: &'o Run, world: &'o World, weight: u64) -> Result<Self, Failure> {
+        // From here on the run has no items until all are made again.
+        run.remove(ITEMS)?;
+        run.remove_report("transform")?;
+        run.fresh_folder("items")?;
         let parts = parts_for(weight, ROWS_PER_FILE).max(FILES_MIN);
-        let rejects = run.path(if dry_run { "transform/rejects" } else { REJECTS });
         Ok(Self {
             run,
             world,
-            dry_run,
             parts: Parts::create(run, &format!("{SCRATCH}/items"), parts)?,
             wanted: Some(Parts::create(run, &format!("{SCRATCH}/wanted"), parts)?),
-            rejects: LineWriter::create(rejects)?,
+            rejects: LineWriter::create(run.path(REJECTS))?,
             types: BTreeMap::new(),
             reasons: BTreeMap::new(),
         })
@@ -134,7 +129,7 @@ impl<'o> Output<'o> {
         for wanted in self.wanted.take().map_or(Ok(Vec::new()), Parts::finish)? {
             self.settle(wanted)?;
         }
-        let Self { run, world, dry_run, parts, rejects, types, reasons, .. } = self;
+        let Self { run, world, parts, rejects, types, reasons, .. } = self;
         let is_unexpected = |(table, reasons): (&String, &BTreeMap<String, u64>)| {
             reasons.keys().any(|reason| !world.is_expected(table, reason))
         };
@@ -162,9 +157,6 @@ impl<'o> Output<'o> {
                 }
                 last = key;
             }
-            if dry_run {
-                continue;
-            }
             let name = format!("{n:02x}");
             let mut file = LineWriter::create(run.path(&Items::file(&name)))?;
             for line in &lines {
@@ -172,9 +164,7 @@ impl<'o> Output<'o> {
             }
             items.files.insert(name, file.finish()?);
         }
-        if !dry_run {
-            run.write(ITEMS, &items)?;
-        }
+        run.write(ITEMS, &items)?;
         Ok(items)
     }
 }

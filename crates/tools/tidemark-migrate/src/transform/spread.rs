@@ -54,7 +54,7 @@ impl<'s> Spread<'s> {
         manifest: &Manifest,
         world: &'s World,
         weight: u64,
-        bar: &Progress,
+        progress: &Progress,
     ) -> Result<Self, Failure> {
         let count = (weight / ROWS_PER_FILE).clamp(1, FILES_MAX);
         let files = (0..usize::try_from(count).unwrap_or(1)).map(|file| LineWriter::create(run.path(&name(file))));
@@ -69,7 +69,7 @@ impl<'s> Spread<'s> {
                 let owner = hash(&[row.owner.unwrap_or_default().as_bytes()]);
                 let file = usize::try_from(owner % u128::from(count)).unwrap_or_default();
                 files[file].write(&format!("{place} {line}"))?;
-                bar.inc(1);
+                progress.inc(1);
             }
         }
         let files = files.into_iter().map(LineWriter::finish).collect::<Result<_, _>>()?;
@@ -100,7 +100,7 @@ impl<'s> Spread<'s> {
     /// the order of the files.
     pub(super) fn each<T: Send>(
         &self,
-        bar: &Progress,
+        progress: &Progress,
         make: impl Fn(usize, Vec<ExportedRow>) -> Result<T, Failure> + Sync,
         mut take: impl FnMut(T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -119,7 +119,7 @@ impl<'s> Spread<'s> {
             });
             for (file, made) in files.iter().zip(made) {
                 take(made?)?;
-                bar.inc(self.files[*file].lines);
+                progress.inc(self.files[*file].lines);
             }
         }
         Ok(())

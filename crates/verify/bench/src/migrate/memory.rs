@@ -32,7 +32,7 @@ const PHASES: [&str; 11] = [
     "load",
     "check",
     "cutover --to dual",
-    "cutover --to shadow --compare",
+    "cutover --to dual --compare",
     "cutover --to 10%",
     "cutover --to 100%",
     "cutover --to 0% --compare",

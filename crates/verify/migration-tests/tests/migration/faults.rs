@@ -29,7 +29,7 @@ async fn an_unknown_schema_is_refused_by_name_and_a_column_is_ignored_only_on_re
         r#"ALTER TABLE "user" ADD COLUMN nickname text; ALTER TABLE session ADD COLUMN "activeOrganizationId" text"#,
     )
     .await;
-    for flags in [&[][..], &["--dry-run"], &["--ignore-column", "user.nickname"]] {
+    for flags in [&[][..], &["--ignore-column", "user.nickname"]] {
         let failure = migration.phase("export", flags).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::ExtraColumn);
         assert!(failure.detail.contains("session.activeOrganizationId"), "{failure}");
@@ -84,13 +84,9 @@ async fn a_lost_connection_leaves_no_export_and_the_next_export_is_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_writes_nothing_in_any_phase() {
+async fn a_dry_run_of_a_load_writes_nothing() {
     let migration = Migration::new(4, 30).await.unwrap();
-    migration.phase("export", &["--dry-run"]).await.unwrap();
-    assert!(!migration.path("").exists());
     migration.phase("export", &[]).await.unwrap();
-    migration.phase("transform", &["--dry-run"]).await.unwrap();
-    assert!(!migration.path("items.json").exists() && !migration.path("rejects.jsonl").exists());
     migration.phase("transform", &[]).await.unwrap();
     migration.phase("load", &["--dry-run"]).await.unwrap();
     assert!(!migration.path("load.json").exists() && migration.items().await.unwrap().is_empty());

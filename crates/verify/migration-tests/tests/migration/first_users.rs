@@ -34,7 +34,7 @@ async fn named_users_move_first_and_stay_until_the_list_or_the_phase_changes() {
     assert_eq!(moved(&mut migration).await, BTreeSet::new());
 
     std::fs::write(&file, format!("{}\r\n\n{}", late[0], late[1])).unwrap();
-    migration.phase("cutover", &["--to", "shadow", "--first", &path]).await.unwrap();
+    migration.phase("cutover", &["--to", "dual", "--first", &path]).await.unwrap();
     assert_eq!(moved(&mut migration).await, BTreeSet::new());
     let named = BTreeSet::from([late[0].clone(), late[1].clone()]);
     for _ in 0..2 {

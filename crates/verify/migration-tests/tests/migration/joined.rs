@@ -91,10 +91,10 @@ key = { PK = "{$owner}", SK = "MESSAGE#{id | pad(9)}" }
 attributes = { To = "{recipient.name}", Body = "{body}" }
 "#;
 
-async fn loaded(capture: &str) -> (Migration, Client) {
+async fn loaded() -> (Migration, Client) {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    migration.phase("cutover", &["--to", "capture", "--capture", capture]).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
         assert_eq!(migration.phase(name, &[]).await.unwrap(), PhaseOutcome::Done, "{name}");
     }
@@ -130,7 +130,7 @@ async fn of_country(migration: &Migration, name: &str) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_changed_row_reaches_the_items_of_other_owners_on_either_side() {
-    let (mut migration, client) = loaded("triggers").await;
+    let (mut migration, client) = loaded().await;
     // Before the first replication, and more rows than a writer touches.
     client.batch_execute("UPDATE users SET name = 'Ann' WHERE id = 1").await.unwrap();
     compared(&migration, "dual").await;
@@ -177,7 +177,7 @@ async fn a_changed_row_reaches_the_items_of_other_owners_on_either_side() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_owner_who_is_rejected_because_of_a_joined_row_leaves_with_all_rows() {
-    let (mut migration, client) = loaded("triggers").await;
+    let (mut migration, _client) = loaded().await;
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let writer = Writer::new(migration.sides().await.unwrap());
     for to in ["dual", "100%"] {
@@ -193,33 +193,29 @@ async fn an_owner_who_is_rejected_because_of_a_joined_row_leaves_with_all_rows()
     }
     let reader = Reader::new(migration.sides().await.unwrap());
     assert_eq!(reader.items("team/1", "member").await.unwrap().len(), 9);
-    assert_eq!(reader.shadow().differing, 0);
-    client.batch_execute("SELECT").await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn rows_that_belong_to_nobody_may_be_joined_and_stay_in_postgresql_until_the_end() {
-    for capture in ["triggers", "logical"] {
-        let (mut migration, client) = loaded(capture).await;
-        let rename = "UPDATE countries SET name = $1 WHERE code = 'jp'";
-        client.execute(rename, &[&"Zipangu"]).await.unwrap();
-        migration.phase("cutover", &["--to", "dual"]).await.unwrap();
-        assert_eq!(of_country(&migration, "Zipangu").await, 4, "{capture}");
-        for (to, name) in [("dual", "Nippon"), ("100%", "Nihon")] {
-            migration.phase("cutover", &["--to", to]).await.unwrap();
-            client.execute(rename, &[&name]).await.unwrap();
-            // Until then the comparison waits, and a reader counts no difference.
-            let sides = migration.sides().await.unwrap();
-            let take = |difference| panic!("{to}: {difference:?}");
-            let (_, late) = sides.compare_all(4, take).await.unwrap();
-            assert_eq!(late, 4, "{to}");
-            compared(&migration, to).await;
-            assert_eq!(of_country(&migration, name).await, 4, "{to}");
-        }
-        migration.phase("cutover", &["--to", "finished"]).await.unwrap();
-        let late = client.batch_execute("UPDATE countries SET name = 'Late'").await.unwrap_err();
-        assert_eq!(late.code().map(|code| code.code()), Some("TM001"));
+    let (mut migration, client) = loaded().await;
+    let rename = "UPDATE countries SET name = $1 WHERE code = 'jp'";
+    client.execute(rename, &[&"Zipangu"]).await.unwrap();
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    assert_eq!(of_country(&migration, "Zipangu").await, 4);
+    for (to, name) in [("dual", "Nippon"), ("100%", "Nihon")] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+        client.execute(rename, &[&name]).await.unwrap();
+        // Until then the comparison waits.
+        let sides = migration.sides().await.unwrap();
+        let take = |difference| panic!("{to}: {difference:?}");
+        let (_, late) = sides.compare_all(4, take).await.unwrap();
+        assert_eq!(late, 4, "{to}");
+        compared(&migration, to).await;
+        assert_eq!(of_country(&migration, name).await, 4, "{to}");
     }
+    migration.phase("cutover", &["--to", "finished"]).await.unwrap();
+    let late = client.batch_execute("UPDATE countries SET name = 'Late'").await.unwrap_err();
+    assert_eq!(late.code().map(|code| code.code()), Some("TM001"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -1,6 +1,5 @@
 //! `okusuri-migrate`: from PostgreSQL to DynamoDB and back.
 
-mod adopt;
 mod any_schema;
 mod backlog;
 mod capture;
@@ -14,7 +13,6 @@ mod inherit;
 mod init;
 mod joined;
 mod kills;
-mod logical;
 mod odd_schema;
 mod operator;
 mod pace;

@@ -28,11 +28,11 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     let run = migration.folder.path().join("run");
     let elsewhere = migration.folder.path().join("elsewhere");
     std::fs::rename(&run, &elsewhere).unwrap();
-    let refused = migration.phase("cutover", &["--to", "shadow"]).await.unwrap_err();
+    let refused = migration.phase("cutover", &["--to", "1%"]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
     std::fs::copy(elsewhere.join("run.json"), run.join("run.json")).unwrap();
     std::fs::write(run.join("cutover.json"), r#"{"run":"another","stage":"dual-writes"}"#).unwrap();
-    for (name, more) in [("cutover", &["--to", "shadow"][..]), ("rollback", &[])] {
+    for (name, more) in [("cutover", &["--to", "1%"][..]), ("rollback", &[])] {
         let refused = migration.phase(name, more).await.unwrap_err();
         assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");
     }
@@ -89,11 +89,9 @@ async fn a_load_after_a_rollback_in_the_same_folder_loads_all_items() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mistyped_folder_and_another_mapping_are_refused() {
     let migration = Migration::new(93, 8).await.unwrap();
-    for (name, more) in [("status", &[][..]), ("control", &["--pause"])] {
-        let refused = migration.phase(name, more).await.unwrap_err();
-        assert_eq!(refused.kind, FailureKind::RunIncomplete, "{name}: {refused}");
-    }
-    assert!(!migration.path("control.json").exists());
+    let refused = migration.phase("status", &[]).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::RunIncomplete, "{refused}");
+    assert!(!migration.path("").exists());
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
@@ -103,4 +101,26 @@ async fn a_mistyped_folder_and_another_mapping_are_refused() {
     let refused = migration.phase("check", &["--mapping", &mapping.display().to_string()]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Options, "{refused}");
     migration.phase("status", &[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_restored_from_its_json_files_goes_on_and_back() {
+    let migration = Migration::new(94, 8).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    for entry in std::fs::read_dir(migration.path("")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap();
+        } else if path.extension().is_none_or(|extension| extension != "json") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let to = ["--to", "100%", "--compare"];
+    assert_eq!(migration.phase("cutover", &to).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(migration.items().await.unwrap().len(), 0);
 }

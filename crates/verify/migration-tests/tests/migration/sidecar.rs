@@ -1,7 +1,7 @@
 //! An application in Node lives through a cutover with two sidecars, which are killed meanwhile. And
 //! what the sidecar answers to mistakes.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -150,7 +150,7 @@ async fn an_application_in_node_lives_through_a_cutover_with_sidecars_that_are_k
         application.more(5).await;
         migration.phase(name, &[]).await.unwrap();
     }
-    for (n, to) in ["dual", "shadow", "1%", "50%", "100%", "0%", "100%"].into_iter().enumerate() {
+    for (n, to) in ["dual", "1%", "50%", "100%", "0%", "100%"].into_iter().enumerate() {
         application.more(10).await;
         sidecars[n % 2].kill();
         if n % 3 == 0 {
@@ -176,7 +176,7 @@ async fn an_application_in_node_lives_through_a_cutover_with_sidecars_that_are_k
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn mistakes_get_a_status_and_a_stable_type_and_requests_are_counted() {
+async fn mistakes_get_a_status_and_a_stable_type() {
     let migration = Migration::new(84, 4).await.unwrap();
     let sidecar = Sidecar::start(&migration).await;
     let row = json!({ "id": "a", "name": "Ann", "email": null, "emailVerified": true, "createdAt": "2025-01-01", "updatedAt": "2025-01-01" });
@@ -200,19 +200,19 @@ async fn mistakes_get_a_status_and_a_stable_type_and_requests_are_counted() {
     }
     let (status, _) = sidecar.ask(Method::DELETE, "/rows/user?id=a", "").await;
     assert_eq!(status, StatusCode::OK);
-    let without = Client::new().get(format!("{}/metrics", sidecar.url)).send().await.unwrap();
+    let without = Client::new().get(format!("{}/health", sidecar.url)).send().await.unwrap();
     assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
-    let metrics = Client::new().get(format!("{}/metrics", sidecar.url)).bearer_auth(TOKEN).send().await.unwrap();
-    let metrics = metrics.text().await.unwrap();
-    assert!(metrics.contains(r#"requests_total{method="PUT",status="413"} 1"#), "{metrics}");
+    // A page of another site, whose name resolves to this machine, does not have the token.
+    for method in [Method::GET, Method::DELETE] {
+        let rebound = Client::new().request(method, format!("{}/rows/user?id=a", sidecar.url));
+        let rebound = rebound.header("host", "evil.example").send().await.unwrap();
+        assert_eq!(rebound.status(), StatusCode::UNAUTHORIZED);
+    }
     let (status, answer) = sidecar.ask(Method::GET, "/health", "").await;
     assert_eq!((status, answer), (StatusCode::OK, json!({ "phase": null })));
 
-    let mut open = sidecar.arguments.clone();
-    open.truncate(open.len() - 4);
-    open.extend(["--listen".to_owned(), "0.0.0.0:0".to_owned()]);
-    let refused = Command::new(binary("okusuri-migrate").unwrap()).args(open).output().unwrap();
+    let without = &sidecar.arguments[..sidecar.arguments.len() - 2];
+    let refused = Command::new(binary("okusuri-migrate").unwrap()).args(without).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    std::io::stderr().write_all(&refused.stderr).unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--token-file"));
 }

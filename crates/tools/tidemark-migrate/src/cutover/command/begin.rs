@@ -3,9 +3,8 @@
 use serde_json::json;
 
 use super::{Arguments, report};
-use crate::adopt::copies;
 use crate::cutover::Postgres;
-use crate::cutover::plan::{CaptureMode, Goal, Phase};
+use crate::cutover::plan::{Goal, Phase};
 use crate::cutover::run_state::{self, Stage};
 use crate::export::MANIFEST;
 use crate::run::Run;
@@ -31,44 +30,21 @@ pub(super) async fn begin(
             FailureKind::Options.because("--first names users of a cutover that has begun: give it from dual on")
         );
     }
-    let mode = arguments.capture.unwrap_or_default();
     if arguments.dry_run {
-        let what = match mode {
-            CaptureMode::Triggers => " and its triggers",
-            CaptureMode::Logical => ", a publication and a replication slot",
-        };
-        let text = format!("Would create the schema tidemark_migration{what}.");
+        let text = "Would create the schema tidemark_migration and its triggers.".to_owned();
         return Ok(report("capture", &json!({ "dryRun": true }), text));
     }
-    postgres.preflight(mode).await?;
-    postgres.remove_unfinished().await?;
+    postgres.preflight().await?;
     // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
     let id = run.begin(database)?.run;
     run_state::record_stage(run, &id, Stage::Capture)?;
-    match mode {
-        CaptureMode::Triggers => postgres.install(&id, &copies(run)?).await?,
-        CaptureMode::Logical => postgres.install_logical(&id, &copies(run)?).await?,
-    }
+    postgres.install(&id).await?;
     if let Some(role) = &arguments.application_role {
         postgres.grant(role).await?;
     }
     let text =
         format!("Cutover {id}: PostgreSQL records changes from now on. Next: export, transform, load and check.");
-    let slot = postgres.slot_state().await?;
-    let report = report("capture", &json!({ "phase": "capture", "run": id, "slot": slot }), text);
+    let report = report("capture", &json!({ "phase": "capture", "run": id }), text);
     run.write_report("cutover", &report)?;
     Ok(report)
-}
-
-/// Refuses another way of capture than the cutover began with.
-pub(super) fn check_mode(mode: Option<CaptureMode>, goal: Goal, has_slot: bool) -> Result<(), Failure> {
-    match mode {
-        Some(_) if goal.phase != Phase::Capture => {
-            Err(FailureKind::Options.because("--capture belongs to `--to capture`"))
-        }
-        Some(mode) if (mode == CaptureMode::Logical) != has_slot => {
-            Err(FailureKind::Options.because("the cutover has begun with the other way of capture; `rollback` ends it"))
-        }
-        _ => Ok(()),
-    }
 }

@@ -11,20 +11,16 @@ use serde_json::{Value, json};
 
 use super::ownership::{Side, bucket};
 use super::passes::CutoverStatus;
-use super::plan::{CaptureMode, Goal, Phase, Plan};
+use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::run_state::{self, Stage};
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
-use super::{Dynamo, first_users, standby_lag};
-use crate::adopt::store_copies;
-use crate::arguments::MappingArguments;
+use super::{SidesArguments, first_users};
 use crate::command::Product;
-use crate::pace::Pace;
-use crate::run::{LineWriter, Run, RunFolderArgument};
-use crate::source::{Server, connect, database_identity};
-use crate::transform::{ITEMS, Items};
-use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use crate::run::{LineWriter, Run};
+use crate::transform::ITEMS;
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The name of the file with each difference.
 pub(crate) const DIFFERENCES: &str = "differences-cutover.jsonl";
@@ -36,15 +32,9 @@ const SHOWN_MAX: usize = 20;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
-    #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    table: TargetTable,
-    #[command(flatten)]
-    mapping: MappingArguments,
-    /// The phase to go to: capture (before the export), dual (after load and check), shadow, 1% to
-    /// 100%, finished. Without it, prints the current state. A lower percentage moves users back.
+    sides: SidesArguments,
+    /// The phase to go to: capture (before the export), dual (after load and check), 1% to 100%,
+    /// finished. Without it, prints the current state. A lower percentage moves users back.
     /// The same phase again continues where it was stopped, and replicates the pending changes.
     #[arg(long, value_name = "PHASE")]
     to: Option<Goal>,
@@ -52,10 +42,6 @@ pub struct Arguments {
     /// write and read during the cutover.
     #[arg(long, value_name = "ROLE")]
     application_role: Option<String>,
-    /// How PostgreSQL records changes until dual, with `--to capture`: triggers (default), or a
-    /// replication slot. With a slot, the same command again reads the changes that it keeps.
-    #[arg(long, value_enum)]
-    capture: Option<CaptureMode>,
     /// Also compares all users' items with PostgreSQL's rows afterwards.
     #[arg(long)]
     compare: bool,
@@ -73,13 +59,6 @@ pub struct Arguments {
     /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
-    /// The most users that are moved in a second; without it there is no limit. `control` changes it
-    /// while the command runs.
-    #[arg(long, value_name = "USERS", value_parser = clap::value_parser!(u32).range(1..))]
-    rate: Option<u32>,
-    /// Stops the moves while a standby of PostgreSQL is more than this many seconds behind.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
-    max_standby_lag: Option<u32>,
     /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -87,18 +66,16 @@ pub struct Arguments {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let run = Run::open(&arguments.folder)?;
-    let client = connect(&arguments.server).await?;
-    let database = database_identity(&client).await?;
-    let postgres = Postgres::open(client, &arguments.server.schema, &arguments.mapping.read(product)?).await?;
+    let run = Run::open(&arguments.sides.folder)?;
+    let (postgres, database) = arguments.sides.postgres(product).await?;
     let mut plan = postgres.plan().await?;
     let Some(goal) = arguments.to else {
         return match plan {
             None => Ok(report("none", &json!({ "phase": null }), "No cutover has started.".to_owned())),
             Some(plan) => {
-                let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
+                let sides = arguments.sides.sides(&run, product, postgres, &plan).await?;
                 let state = sides.current_state(&plan).await?;
-                Ok(state_report(&plan, &state, json!({ "slot": sides.postgres.slot_state().await? })))
+                Ok(state_report(&plan, &state, json!({})))
             }
         };
     };
@@ -115,8 +92,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     if arguments.way_back.is_some() {
         check_way_back(goal, &postgres)?;
     }
-    begin::check_mode(arguments.capture, goal, postgres.slot().await?.is_some())?;
-    let sides = sides(&run, &arguments.table, (&arguments.mapping, product), postgres, &plan).await?;
+    let sides = arguments.sides.sides(&run, product, postgres, &plan).await?;
     let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
     if let Some(file) = arguments.first.as_ref().filter(|_| !arguments.dry_run) {
         first_users::replace(&sides.postgres, file).await?;
@@ -125,30 +101,20 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let target = target_side(&aim, &first);
     if arguments.dry_run {
         let state = sides.state(target).await?;
-        let slot = sides.postgres.slot_state().await?;
-        return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string(), "slot": slot })));
+        return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string() })));
     }
-    // Before the next phase, so that a lost folder can be restored in it.
-    store_copies(&run, &sides.postgres).await?;
+    // Before the next phase, in which sidecars need the options of the transformation.
+    if let Some(items) = run.read::<Value>(ITEMS)? {
+        sides.postgres.store_items(&items.to_string()).await?;
+    }
     if let Some(role) = &arguments.application_role {
         sides.postgres.grant(role).await?;
     }
     let start = Instant::now();
-    let captured = match (plan.phase, goal.phase) {
-        (Phase::Capture, Phase::Capture) => sides.postgres.drain().await?,
-        (Phase::Capture, _) => sides.postgres.switch_to_triggers().await?,
-        _ => 0,
-    };
     let parallel = usize::from(arguments.parallel);
     let (mut moved, mut replicated) = (0, 0);
     let mut compared = None;
     let stuck = StuckUsers::default();
-    let pace = Pace::new(arguments.rate);
-    let _controlled = pace.follow(&run)?;
-    let _watched = match arguments.max_standby_lag {
-        Some(seconds) => Some(standby_lag::watch(&arguments.server, seconds, &pace).await?),
-        None => None,
-    };
     // A second `finished` only removes what an interrupted one has left.
     let is_over = sides.dynamo.is_finished().await?;
     if goal.phase > Phase::Capture && !is_over {
@@ -162,14 +128,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         sides.dynamo.enable_replication().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
         replicated += sides.replicate_all(parallel, &stuck).await?;
-        moved += sides.move_users(target, parallel, &stuck, &pace).await?;
+        moved += sides.move_users(target, parallel, &stuck).await?;
         if goal.phase == Phase::Finished {
             stuck.check()?;
             compared = Some(compare_before_finished(&run, &sides, &arguments).await?);
             // From here on PostgreSQL refuses unknown users. The users who came before are moved in
             // the last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
-            moved += sides.move_users(target, parallel, &stuck, &pace).await?;
+            moved += sides.move_users(target, parallel, &stuck).await?;
         }
         replicated += sides.replicate_all(parallel, &stuck).await?;
     }
@@ -182,16 +148,11 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         is_clean = sides.finish(parallel).await?;
     }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
-    more["captured"] = captured.into();
-    more["slot"] = sides.postgres.slot_state().await?;
     if arguments.compare && compared.is_none() && !is_over {
         compared = Some(compare(&run, &sides, parallel).await?.0);
     }
     if let Some((until, _)) = sides.postgres.way_back_until().await? {
         more["wayBackUntil"] = json!(until);
-    }
-    if let Some((_, most)) = pace.status().lag {
-        more["standbyLagSecondsMax"] = json!(most);
     }
     if let Some(compared) = compared {
         more["compared"] = compared;
@@ -214,7 +175,7 @@ pub(super) fn target_side<'a>(plan: &Plan, first: &'a BTreeSet<String>) -> impl 
     let percent = match plan.phase {
         Phase::Percent => plan.percent,
         Phase::Finished => 100,
-        Phase::Capture | Phase::Dual | Phase::Shadow | Phase::RollingBack => 0,
+        Phase::Capture | Phase::Dual | Phase::RollingBack => 0,
     };
     let is_percent = plan.phase == Phase::Percent;
     move |user| {
@@ -243,7 +204,7 @@ fn check_transition(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
         }
         (Phase::Capture, Phase::Dual) => {}
         (Phase::Capture, _) => return refuse(format!("go to dual before {goal}")),
-        (Phase::Dual | Phase::Shadow, Phase::Finished) => return refuse("go to 100% before finished".to_owned()),
+        (Phase::Dual, Phase::Finished) => return refuse("go to 100% before finished".to_owned()),
         (Phase::Percent, Phase::Finished) if plan.percent < 100 => {
             return refuse("go to 100% before finished".to_owned());
         }
@@ -266,31 +227,6 @@ fn check_way_back(goal: Goal, postgres: &Postgres) -> Result<(), Failure> {
             lost.join(", ")
         ))),
     }
-}
-
-/// Both sides of a cutover, with the options with which the run was transformed.
-///
-/// # Errors
-/// `option` if other options are given: a log would get another date than when it was loaded.
-pub(crate) async fn sides(
-    run: &Run,
-    table: &TargetTable,
-    (how, product): (&MappingArguments, &Product),
-    postgres: Postgres,
-    plan: &Plan,
-) -> Result<Sides, Failure> {
-    let items: Option<Items> = run.read(ITEMS)?;
-    let as_of = match &items {
-        Some(items) => items.as_of,
-        // Without items no row is transformed yet; and during a rollback only PostgreSQL receives
-        // changes.
-        None if matches!(plan.phase, Phase::Capture | Phase::RollingBack) => jiff::Timestamp::UNIX_EPOCH,
-        None => return Err(FailureKind::RunIncomplete.because("the run has no items, whose options are needed here")),
-    };
-    let world = how.world(product, &plan.run, as_of)?;
-    items.map_or(Ok(()), |items| world.check_recorded(&items.parameters))?;
-    let dynamo = Dynamo::new(table.open().await, &world, &plan.run);
-    Ok(Sides::new(postgres, dynamo, world))
 }
 
 /// Refuses to finish while items differ: afterwards, PostgreSQL's rows are no measure any more.
@@ -348,17 +284,10 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
             text.push_str(&format!("\nAll differences are in {DIFFERENCES}."));
         }
     }
-    let slot = &more["slot"];
-    let is_lost = !slot.is_null() && slot["keptBytes"].is_null();
-    if is_lost {
-        text.push_str(" The replication slot is lost, and changes with it: `rollback`, and begin again.");
-    } else if let Some(bytes) = slot["keptBytes"].as_u64() {
-        text.push_str(&format!(" The replication slot keeps {} MB of WAL.", bytes >> 20));
-    }
     let mut json = json!({ "run": run, "phase": phase.as_str(), "percent": percent, "state": state });
     if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
         json.extend(more);
     }
-    let outcome = if differences > 0 || is_lost { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    let outcome = if differences > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
     Report { outcome, json, text }
 }

@@ -15,9 +15,8 @@ const FINISHED: &str = "MIGRATION#FINISHED";
 
 /// The runs whose cutover is finished: their items belong to the application.
 pub(crate) async fn finished_runs(table: &Table, target: &Target) -> Result<Vec<String>, Failure> {
-    let Some(sort) = &target.sort else { return Ok(Vec::new()) };
     let items = query(table, target, FINISHED).await?;
-    Ok(items.iter().map(|item| text(item, sort).to_owned()).collect())
+    Ok(items.iter().map(|item| text(item, &target.sort).to_owned()).collect())
 }
 
 impl Dynamo {
@@ -29,17 +28,6 @@ impl Dynamo {
     pub(in crate::cutover) async fn record_finished(&self) -> Result<(), Failure> {
         self.table.put_item(self.finished_key()).send().await.map_err(failed)?;
         Ok(())
-    }
-
-    /// Whether the table has been in this cutover since its dual writes began.
-    pub(crate) async fn has_run(&self) -> Result<bool, Failure> {
-        for shard in 0..SHARDS {
-            let request = self.table.get_item(self.replication_flag_key(shard)).consistent_read(true);
-            if request.send().await.map_err(failed)?.item.is_some() {
-                return Ok(true);
-            }
-        }
-        self.is_finished().await
     }
 
     /// Whether the cutover is finished.

@@ -123,7 +123,7 @@ impl Dynamo {
 
     /// The sort key of an item.
     fn sort_of<'a>(&self, item: &'a Attributes) -> &'a str {
-        text(item, self.target.sort.as_deref().unwrap_or_default())
+        text(item, &self.target.sort)
     }
 
     fn ownership_key(&self, user: &str) -> Attributes {

@@ -28,7 +28,7 @@ impl Dynamo {
         let answer = request
             .key_condition_expression("#partition = :partition AND #sort BETWEEN :first AND :last")
             .expression_attribute_names("#partition", &self.target.partition)
-            .expression_attribute_names("#sort", self.target.sort.as_deref().unwrap_or_default())
+            .expression_attribute_names("#sort", &self.target.sort)
             .expression_attribute_values(":partition", s(self.outbox_partition(bucket(user) % SHARDS)))
             .expression_attribute_values(":first", s(format!("{user}#{:016}", 0)))
             .expression_attribute_values(":last", s(format!("{user}#{:016}", VERSION_MAX)))
@@ -83,11 +83,9 @@ impl Dynamo {
         if place.shard == SHARDS {
             return Ok(None);
         }
-        let mut request =
-            self.outbox_query(place.shard).limit(KEYS_PER_PAGE).projection_expression("#partition, #sort");
-        if let Some(sort) = &self.target.sort {
-            request = request.expression_attribute_names("#sort", sort);
-        }
+        let request = self.outbox_query(place.shard).limit(KEYS_PER_PAGE);
+        let request = request.projection_expression("#partition, #sort");
+        let request = request.expression_attribute_names("#sort", &self.target.sort);
         let page = request.set_exclusive_start_key(place.after.take()).send().await.map_err(failed)?;
         place.after = page.last_evaluated_key;
         if place.after.is_none() {

@@ -1,11 +1,8 @@
 //! Creates and removes the cutover in PostgreSQL, and grants rights on it.
 
-use std::collections::BTreeMap;
-
 use tokio_postgres::error::SqlState;
 
 use super::{Postgres, quoted};
-use crate::cutover::CaptureMode;
 use crate::mapping::{Table, TableOwner};
 use crate::source::{literal, source_failure};
 use crate::{Failure, FailureKind, preflight};
@@ -15,7 +12,7 @@ use crate::{Failure, FailureKind, preflight};
 const MOVE_LOCK: &str = "1953064037";
 
 /// Waits at most five seconds for a lock of a table, in a transaction.
-pub(super) const WAIT_SHORTLY: &str = "SET LOCAL lock_timeout = '5s';";
+const WAIT_SHORTLY: &str = "SET LOCAL lock_timeout = '5s';";
 
 /// The trigger that restores a row's values. Of the BEFORE triggers, the one whose name is last in the
 /// order of bytes fires last.
@@ -23,23 +20,13 @@ const RESTORE: &str = "\"~tidemark_restore\"";
 
 /// The functions run with the rights of their owner, so only granted roles may call them: see
 /// [`Postgres::grant`].
-pub(super) const REVOKE: &str = "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;\n";
-
-/// Stores copies of the folder's files, and begins the cutover.
-pub(super) fn plan_sql(run: &str, files: &BTreeMap<String, String>) -> String {
-    let copies = files.iter().map(|(name, content)| {
-        let content = literal(content);
-        format!("INSERT INTO tidemark_migration.folder (name, content) VALUES ('{name}', {content});\n")
-    });
-    let copies = copies.collect::<String>();
-    format!("{copies}INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture');\n")
-}
+const REVOKE: &str = "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;\n";
 
 impl Postgres {
     /// Refuses a source that would stop the migration later, before anything is changed.
-    pub(in crate::cutover) async fn preflight(&self, mode: CaptureMode) -> Result<(), Failure> {
+    pub(in crate::cutover) async fn preflight(&self) -> Result<(), Failure> {
         self.schema.check_known()?;
-        preflight::check(&self.client, &self.schema, mode).await
+        preflight::check(&self.client, &self.schema).await
     }
 
     /// Waits until no other session installs or removes the capture, and lets no other one begin before
@@ -55,20 +42,20 @@ impl Postgres {
         })
     }
 
-    /// Starts a cutover: creates its tables and triggers, and stores copies of the folder's files, in
-    /// one transaction. Waits at most five seconds for concurrent writes.
-    pub(in crate::cutover) async fn install(&self, run: &str, files: &BTreeMap<String, String>) -> Result<(), Failure> {
+    /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five seconds
+    /// for concurrent writes.
+    pub(in crate::cutover) async fn install(&self, run: &str) -> Result<(), Failure> {
         // The owners come before the first trigger, when nobody can wait for them.
-        let (tables, owners, plan) = (self.tables_sql(), self.owners_sql(), plan_sql(run, files));
-        let (triggers, truncate) = (self.triggers_sql(), self.truncate_sql());
-        let sql =
-            format!("{WAIT_SHORTLY}\n{tables}{REVOKE}{owners}{triggers}{truncate}{plan}", truncate = truncate.concat());
-        self.all_or_nothing(&sql).await
+        let (tables, owners, triggers) = (self.tables_sql(), self.owners_sql(), self.triggers_sql());
+        let plan = format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture');");
+        self.all_or_nothing(&format!("{WAIT_SHORTLY}\n{tables}{REVOKE}{owners}{triggers}{plan}")).await
     }
 
     /// Creates the cutover's tables and functions, and lists the captured tables.
-    pub(super) fn tables_sql(&self) -> String {
-        let mut sql = self.with_names(concat!(include_str!("../capture.sql"), include_str!("../joined.sql")));
+    fn tables_sql(&self) -> String {
+        let mut sql = concat!(include_str!("../capture.sql"), include_str!("../joined.sql"))
+            .replace("{schema}", &quoted(&self.schema.name))
+            .replace("{move_lock}", MOVE_LOCK);
         for table in self.schema.mapping.owned() {
             let Some(owner) = &table.owner else { continue };
             let (source, prefix) = (literal(&table.name), literal(&owner.prefix));
@@ -83,13 +70,8 @@ impl Postgres {
         sql
     }
 
-    /// Puts the names of this database into SQL.
-    pub(super) fn with_names(&self, sql: &str) -> String {
-        sql.replace("{schema}", &quoted(&self.schema.name)).replace("{move_lock}", MOVE_LOCK)
-    }
-
     /// Creates an ownership record for each owner. An owner without one gets it with the first change.
-    pub(super) fn owners_sql(&self) -> String {
+    fn owners_sql(&self) -> String {
         let mapping = &self.schema.mapping;
         let tables = mapping.owners.iter().filter_map(|owner| Some((owner, mapping.table(&owner.table)?)));
         let of_table = tables.map(|(owner, table)| {
@@ -104,8 +86,8 @@ impl Postgres {
         of_table.collect()
     }
 
-    /// Creates the triggers that record changes.
-    pub(super) fn triggers_sql(&self) -> String {
+    /// Creates the triggers that record changes, and those that refuse TRUNCATE.
+    fn triggers_sql(&self) -> String {
         let mut sql = String::new();
         for table in self.schema.mapping.owned() {
             let Some(owner) = &table.owner else { continue };
@@ -124,7 +106,7 @@ impl Postgres {
                 "CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}');
                  CREATE TRIGGER {RESTORE} BEFORE INSERT OR UPDATE ON {name} FOR EACH ROW
                      WHEN (current_setting('tidemark_migration.applying', true) = 'on') EXECUTE FUNCTION tidemark_migration.restore({source});
-                 -- Also for the changes of a logical replication, and of other sessions with
+                 -- Also for the changes of a subscription, and of other sessions with
                  -- session_replication_role = replica: they would otherwise be lost.
                  ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER {RESTORE};\n"
             ));
@@ -135,24 +117,19 @@ impl Postgres {
                 ));
             }
         }
-        sql.extend(self.schema.captured().map(|table| self.record_joined(table)));
+        for table in self.schema.captured() {
+            let name = self.table(table);
+            sql.push_str(&self.record_joined(table));
+            sql.push_str(&format!(
+                "CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
+                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
+            ));
+        }
         sql
     }
 
-    /// Creates the triggers that refuse TRUNCATE, for each captured table.
-    pub(super) fn truncate_sql(&self) -> Vec<String> {
-        let of_table = self.schema.captured().map(|table| {
-            let name = self.table(table);
-            format!(
-                "CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();
-                 ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_refuse_truncate;\n"
-            )
-        });
-        of_table.collect()
-    }
-
     /// Whether rows of other tables find their owner through this table.
-    pub(super) fn is_parent(&self, table: &Table) -> bool {
+    fn is_parent(&self, table: &Table) -> bool {
         let is_through = |owner: &TableOwner| owner.through.as_ref() == Some(&table.name);
         self.schema.mapping.owned().any(|other| other.owner.as_ref().is_some_and(is_through))
     }
@@ -181,7 +158,6 @@ impl Postgres {
 
     /// Removes the cutover from PostgreSQL. Waits as `install` does.
     pub(in crate::cutover) async fn uninstall(&self) -> Result<(), Failure> {
-        self.remove_slot().await?;
         // Another mover may have closed an ownership again since all users were moved back. An even
         // epoch belongs to PostgreSQL, which then has all changes. The triggers depend on a
         // function of the schema, so they are dropped with it.
@@ -213,7 +189,7 @@ impl Postgres {
     }
 
     /// Carries out statements as one transaction.
-    pub(super) async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
+    async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
         let done = self.client.batch_execute(&format!("BEGIN; {sql}; COMMIT")).await;
         if done.is_err() {
             // Without this, the session would stay in the failed transaction. The first error is

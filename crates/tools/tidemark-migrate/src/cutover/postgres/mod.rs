@@ -1,12 +1,9 @@
 //! The PostgreSQL side. Everything that must be atomic is one statement, so a process that is
 //! killed between two statements leaves nothing half done.
 
-mod drain;
 mod first_users;
-mod folder;
 mod install;
 mod joined;
-mod logical;
 mod rows;
 mod waiting;
 mod writes;
@@ -146,6 +143,13 @@ impl Postgres {
             0 => Err(FailureKind::Cutover.because("the cutover is being rolled back")),
             _ => Ok(()),
         }
+    }
+
+    /// Stores the manifest of the run's items.
+    pub(super) async fn store_items(&self, items: &str) -> Result<(), Failure> {
+        let sql = "UPDATE tidemark_migration.plan SET items = $1 WHERE items IS DISTINCT FROM $1";
+        self.client.execute(sql, &[&items]).await.map_err(source_failure)?;
+        Ok(())
     }
 
     /// Permits a rollback of the finished cutover for so many days from now on.

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::cutover::PREFIX;
 use crate::cutover::sides::Sides;
 use crate::run::{LineWriter, Run};
-use crate::terminal::progress_bar;
+use crate::terminal::Progress;
 
 /// The name of the file with what is not brought back.
 pub(crate) const NOT_RETURNED: &str = "not-returned.jsonl";
@@ -33,18 +33,18 @@ impl Sides {
     pub(crate) async fn return_all(&self, run: &Run, parallel: usize, is_dry_run: bool) -> Result<Returned, Failure> {
         let mut returned = Returned { new_owners: self.list_new_owners(run).await?, ..Returned::default() };
         let mut lines = LineWriter::create(run.path(NOT_RETURNED))?;
-        let bar = progress_bar(self.postgres.users().await? + returned.new_owners, "returned");
+        let progress = Progress::new(self.postgres.users().await? + returned.new_owners, "returned");
         let mut last = String::new();
         loop {
             let users = self.postgres.users_after(&last).await?;
             let Some((user, _)) = users.last() else { break };
             last.clone_from(user);
             let users = users.into_iter().map(|(user, _)| Ok(user));
-            self.return_some(users, (parallel, is_dry_run), &mut returned, &mut lines, |done| bar.inc(done)).await?;
+            self.return_some(users, (parallel, is_dry_run), &mut returned, &mut lines, |done| progress.inc(done))
+                .await?;
         }
         let new = run.read_lines(NEW_OWNERS)?;
-        self.return_some(new, (parallel, is_dry_run), &mut returned, &mut lines, |done| bar.inc(done)).await?;
-        bar.finish_and_clear();
+        self.return_some(new, (parallel, is_dry_run), &mut returned, &mut lines, |done| progress.inc(done)).await?;
         returned.not_returned = lines.finish()?.lines;
         Ok(returned)
     }

@@ -239,8 +239,8 @@ impl OwnerReturn<'_> {
     /// The attributes that the mapping does not make.
     fn unknown(&self, table: &Table, spec: usize, item: &Attributes) -> Vec<String> {
         let target = &self.sides.world.mapping.target;
-        let own = [Some(&target.partition), target.sort.as_ref(), Some(&target.kind), Some(&target.owner)];
-        let is_own = |name: &String| own.contains(&Some(name)) || [VERSION, AS_OF, RUN].contains(&name.as_str());
+        let own = [&target.partition, &target.sort, &target.kind, &target.owner];
+        let is_own = |name: &String| own.contains(&name) || [VERSION, AS_OF, RUN].contains(&name.as_str());
         let is_made = |name: &String| table.items[spec].attributes.iter().any(|attribute| attribute.name == *name);
         let mut unknown: Vec<_> = item.keys().filter(|name| !is_own(name) && !is_made(name)).cloned().collect();
         unknown.sort();

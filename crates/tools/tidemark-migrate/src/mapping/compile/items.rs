@@ -75,12 +75,12 @@ impl Compiler<'_> {
 
     pub(super) fn key(&mut self, scope: &Scope<'_>, key: &KeyFile) -> [Template; 2] {
         let (partition, sort) = (self.target.partition.clone(), self.target.sort.clone());
-        let names: BTreeSet<_> = [Some(partition.clone()), sort.clone()].into_iter().flatten().collect();
+        let names = BTreeSet::from([partition.clone(), sort.clone()]);
         if key.as_ref().keys().ne(&names) {
             let names = Vec::from_iter(names).join(" and ");
             self.error(key.span().start, format!("a key has {names}, like `target.key`"));
         }
-        [Some(partition), sort].map(|name| match name.and_then(|name| key.as_ref().get(&name)) {
+        [partition, sort].map(|name| match key.as_ref().get(&name) {
             Some(text) => self.template(scope, text.as_ref(), text.span()),
             None => Template(Vec::new()),
         })

@@ -43,7 +43,7 @@ pub(super) fn compile(text: &str, conversions: &[Signature]) -> Result<Mapping, 
         parameters: file.parameters.iter().map(|(name, of)| (name.as_ref().clone(), of.kind)).collect(),
         target: Target {
             partition: file.target.key.first().map(|name| name.as_ref().clone()).unwrap_or_default(),
-            sort: file.target.key.get(1).map(|name| name.as_ref().clone()),
+            sort: file.target.key.get(1).map(|name| name.as_ref().clone()).unwrap_or_default(),
             kind: file.target.kind.clone(),
             owner: file.target.owner.clone(),
             updated_at: file.target.updated_at.clone(),
@@ -51,8 +51,8 @@ pub(super) fn compile(text: &str, conversions: &[Signature]) -> Result<Mapping, 
         },
         owners: Vec::new(),
     };
-    if !(1..=2).contains(&file.target.key.len()) {
-        compiler.error(0, "`target.key` names the partition key, and the sort key if there is one");
+    if file.target.key.len() != 2 {
+        compiler.error(0, "`target.key` names the partition key and the sort key");
     }
     let mapping = compiler.mapping(&file);
     if compiler.errors.is_empty() {

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::{okusuri_logs, okusuri_row};
 use serde_json::json;
 use tidemark_migrate::cutover::ownership::bucket;
-use tidemark_migrate::cutover::{Reader, Shadow, Side, Writer};
+use tidemark_migrate::cutover::{Reader, Side, Writer};
 use tidemark_migrate::row::{Cell, Row};
 
 use super::*;
@@ -184,29 +184,6 @@ fn log() -> Row {
             "updated_at": "2029-05-10T03:00:00+00:00", "deleted_at": null,
         }),
     )
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_failing_shadow_read_does_not_affect_the_read() {
-    let mut migration = Migration::new(35, 4).await.unwrap();
-    let run = dual(&mut migration).await;
-    let sides = sides(&migration, &run).await;
-    let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
-    writer.put(&profile("by hand", None)).await.unwrap();
-    writer.put(&log()).await.unwrap();
-    migration.phase("cutover", &["--to", "shadow"]).await.unwrap();
-    let logs = BTreeMap::from([("2029-05-10".to_owned(), true)]);
-    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
-    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 0 });
-    let always = Chance { probability: 1.0, ..Chance::default() };
-    let faults = EngineFaults { fail_before: BTreeMap::from([("*".to_owned(), always)]), ..EngineFaults::default() };
-    migration.database.engine().faults().set(faults);
-    assert_eq!(okusuri_logs(&reader, USER).await.unwrap(), logs);
-    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 1 });
-    migration.database.engine().faults().set(EngineFaults { delay_ms: 60_000, ..EngineFaults::default() });
-    let read = tokio::time::timeout(Duration::from_secs(30), okusuri_logs(&reader, USER)).await;
-    assert_eq!(read.unwrap().unwrap(), logs);
-    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 2 });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
