@@ -15,11 +15,19 @@ import { scenes as operatorScenes } from './operator-scenes.mjs';
 import { journalScenes, scenes as shopScenes } from './shop-scenes.mjs';
 import { scenes as startScenes } from './start-scenes.mjs';
 
+/** @import { Page } from 'playwright-core' */
+
 const folder = process.argv[2] ?? 'screenshots';
 const url = stackUrl();
 
-/** Time for fonts, charts and animations to settle. */
-const SETTLE_MS = 800;
+/** Waits until the fonts are loaded, every animation that ends has ended, and a frame is drawn. @param {Page} page */
+const settled = (page) =>
+  page.evaluate(async () => {
+    await document.fonts.ready;
+    const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
+    await Promise.allSettled(ending.map(({ finished }) => finished));
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+  });
 
 /** The scenes of all pages. `SCENES` is a regular expression that selects some of them. */
 const wanted = new RegExp(process.env['SCENES'] ?? '');
@@ -54,7 +62,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
         width: viewport.width,
         height: await page.evaluate(() => document.documentElement.scrollHeight),
       });
-      await page.waitForTimeout(SETTLE_MS);
+      await settled(page);
       const name = ['clicks-loaded', size, colorScheme, ...(locale === 'ja-JP' ? ['ja'] : [])].join('-');
       await page.screenshot({ path: path.join(folder, `${name}.png`) });
       await page.close();
@@ -73,7 +81,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
       await scene.prepare(page);
       await page.goto(url + scene.at);
       await scene.play?.(page);
-      await page.waitForTimeout(SETTLE_MS);
+      await settled(page);
       await page.screenshot({ path: path.join(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
       await page.close();
     }

@@ -1,6 +1,6 @@
 /** The client of the HTTP API: same origin, JSON, and RFC 9457 problem details for errors. */
 import { observeServerDate } from './clock.ts';
-import type { components } from './openapi.d.ts';
+import type { components } from '../../.types/openapi.d.ts';
 
 /**
  * A request is aborted after this time. API Gateway itself allows 29 s, which is too long for a
