@@ -26,7 +26,8 @@ pub(super) async fn read(
     progress: &Progress,
 ) -> Result<Vec<FileDigest>, Failure> {
     let segments = i32::from(parallel) * SEGMENTS_PER_WORKER;
-    let each = stream::iter(0..segments).map(|segment| read_segment(run, (table, world), (segment, segments), progress));
+    let each =
+        stream::iter(0..segments).map(|segment| read_segment(run, (table, world), (segment, segments), progress));
     each.buffered(parallel.into()).try_collect().await
 }
 

@@ -40,7 +40,8 @@ impl Sides {
             let Some((user, _)) = users.last() else { break };
             last.clone_from(user);
             let users = users.into_iter().map(|(user, _)| Ok(user));
-            self.return_some(users, (parallel, is_dry_run), &mut returned, &mut lines, |done| progress.inc(done)).await?;
+            self.return_some(users, (parallel, is_dry_run), &mut returned, &mut lines, |done| progress.inc(done))
+                .await?;
         }
         let new = run.read_lines(NEW_OWNERS)?;
         self.return_some(new, (parallel, is_dry_run), &mut returned, &mut lines, |done| progress.inc(done)).await?;
