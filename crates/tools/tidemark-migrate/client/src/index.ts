@@ -6,7 +6,7 @@
  * interface Tables {
  *   orders: { id: number; customer_id: number; state: string };
  * }
- * const migration = new Migration<Tables>("http://127.0.0.1:8787");
+ * const migration = new Migration<Tables>("http://127.0.0.1:8787", { token });
  * await migration.put("orders", { id: 7, customer_id: 3, state: "paid" });
  * ```
  */
@@ -24,8 +24,8 @@ export type Row = { [column: string]: Value };
 export type Item = { [attribute: string]: { [type: string]: unknown } };
 
 export interface Options {
-  /** The token that the sidecar asks for. */
-  token?: string;
+  /** The token of the sidecar (`--token-file`). */
+  token: string;
   /** The milliseconds that one attempt may take; default 35,000, which is longer than the sidecar's own limit. */
   timeout?: number;
   /** How often a call is tried; default 6, which takes about ten seconds without an answer. */
@@ -63,11 +63,11 @@ export class Migration<Tables extends { [Table in keyof Tables]: object } = { [t
   readonly #options: Required<Omit<Options, 'token'>>;
   readonly #headers: { [name: string]: string };
 
-  constructor(url: string, options: Options = {}) {
+  constructor(url: string, options: Options) {
     this.#url = url.replace(/\/+$/, '');
     const { token, timeout = 35_000, attempts = 6 } = options;
     this.#options = { timeout, attempts };
-    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#headers = { authorization: `Bearer ${token}` };
   }
 
   /** Inserts a row, or updates the given columns of the row with the same key. */

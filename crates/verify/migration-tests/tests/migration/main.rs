@@ -12,7 +12,6 @@ mod foreign_cutover;
 mod inherit;
 mod init;
 mod joined;
-mod kills;
 mod odd_schema;
 mod operator;
 mod pace;

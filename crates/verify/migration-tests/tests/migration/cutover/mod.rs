@@ -9,7 +9,6 @@ use migration_tests::Migration;
 use migration_tests::migration::{okusuri_mapping, okusuri_world};
 use migration_tests::okusuri_traffic::{Oracle, Traffic};
 use tests::{Database, binary};
-use tidemark_engine::{Chance, EngineFaults};
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Dynamo, Postgres, Sides};
 use tidemark_migrate::export::Manifest;
@@ -227,49 +226,6 @@ async fn every_phase_can_be_rolled_back_to_postgresql() {
         let left = migration.items().await.unwrap();
         assert_eq!(left.keys().collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "{steps:?}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_killed_load_can_be_rolled_back() {
-    let mut random = fastrand::Rng::with_seed(17);
-    let mut migration = Migration::new(17, 16).await.unwrap();
-    let mut all = usize::MAX;
-    // The load is killed at its first write, while half of the requests fail and are retried. So it
-    // has written some of the items in most attempts.
-    let half = BTreeMap::from([("BatchExecuteStatement".to_owned(), Chance { probability: 0.5, ..Chance::default() })]);
-    for attempt in 0..20 {
-        std::fs::remove_dir_all(migration.folder.path().join("run")).ok();
-        for name in ["export", "transform"] {
-            migration.phase(name, &[]).await.unwrap();
-        }
-        if attempt > 0 {
-            let faults = EngineFaults { fail_before: half.clone(), ..EngineFaults::default() };
-            migration.database.engine().faults().set(faults);
-        }
-        let mut load = Command::new(binary("okusuri-migrate").unwrap())
-            .args(migration.arguments("load", &[]))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // The first attempt may finish, which gives the number of items.
-        while load.try_wait().unwrap().is_none() && (attempt == 0 || migration.items().await.unwrap().is_empty()) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        load.kill().unwrap();
-        load.wait().unwrap();
-        migration.database.engine().faults().set(EngineFaults::default());
-        let some = migration.items().await.unwrap().len();
-        killed(&migration, &mut random, "rollback", &[]).await;
-        assert_eq!(migration.items().await.unwrap().len(), 0, "of {some}");
-        assert_untouched(&migration.postgres.client().await.unwrap()).await;
-        match attempt {
-            0 => all = some,
-            _ if (1..all).contains(&some) => return,
-            _ => {}
-        }
-    }
-    panic!("of {all} items never only some were written");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
