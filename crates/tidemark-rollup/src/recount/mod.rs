@@ -239,7 +239,9 @@ impl<'a, T: Clone> Recounter<'a, T> {
                 continue;
             }
             check_stream(&stream_arn, scope, &read, &moment, &counted)?;
-            let left_and_pending = [counted.states.len() as u64, counted.left_out];
+            // An item that waits in quarantine was read, too.
+            let left = counted.states.len() as u64 + counted.kept_out;
+            let left_and_pending = [left, counted.left_out];
             let mut measured = self.compare(&stats, &stream_arn, &moment, counted, held, &records).await?;
             measured.unreadable = read.unreadable;
             measured.progress = read.progress;
