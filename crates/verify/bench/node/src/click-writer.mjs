@@ -10,7 +10,7 @@ const SKEW_MAX_MS = 5 * 60 * 1000;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const SHARDS = Number(process.env.CLICK_DATE_SHARDS ?? 1);
 
-export const init = connect;
+export const init = () => connect({ userId: "LAYOUT#CLICKS", createDateTime: "dateShards" });
 
 export async function handle(event) {
   const start = performance.now();

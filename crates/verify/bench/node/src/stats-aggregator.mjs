@@ -14,7 +14,7 @@ const CHECKPOINT_RETENTION_S = 30 * 24 * 60 * 60;
 // First-seen records that are stored, by "<user> <month>" and slot. A stored one never changes.
 const known = new Map();
 
-export const init = connect;
+export const init = () => connect();
 
 export async function handle(event) {
   const { Records = [], shardId, eventSourceARN, state = null } = event;

@@ -2,7 +2,7 @@
 import { GetCommand } from "@aws-sdk/lib-dynamodb";
 import { TOTAL, TableName, client, connect, json, problem } from "./table.mjs";
 
-export const init = connect;
+export const init = () => connect();
 
 export async function handle(event) {
   const start = performance.now();
