@@ -1,5 +1,7 @@
 //! `okusuri-migrate`: from PostgreSQL to DynamoDB and back.
 
+#![allow(clippy::unwrap_used)]
+
 mod any_schema;
 mod backlog;
 mod capture;
