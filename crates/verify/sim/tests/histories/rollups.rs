@@ -35,7 +35,7 @@ fn the_statistics_of_the_clicks_are_exact() {
     let all = play_all(clicks(Implementation::Tidemark), seeds(6, 40));
     // A batch that is counted in part takes an outage at the right moment: a few in a thousand
     // histories.
-    let struck: &[Fault] = if is_long() { &Fault::ALL } else { &[] };
+    let struck: &[Fault] = if is_long() { Fault::ALL } else { &[] };
     for fault in struck.iter().filter(|fault| ![Fault::PartialFailure, Fault::Timeout].contains(fault)) {
         assert!(all.faults.of(*fault) > 0, "{fault:?} never struck");
     }
