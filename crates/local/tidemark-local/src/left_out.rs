@@ -1,6 +1,6 @@
 //! Parts that a build may leave out, each by a cargo feature, so that it compiles fewer crates.
 //!
-//! A template or a flag that needs such a part does not start: [`check`] names the feature. The
+//! A template or a flag that needs such a part does not start: `check` names the feature. The
 //! types below stand in for the parts that are left out; no value of theirs exists.
 
 use crate::cli::Options;
