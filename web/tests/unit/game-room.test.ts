@@ -77,7 +77,7 @@ test('every message that the page sends has the shape of a sample event', () => 
     { action: 'leave' },
     { action: 'rematch' },
   ];
-  const cases = readFileSync('../tests/cases/ws-message/messages.txt', 'utf8').split('\n### ');
+  const cases = readFileSync('../tests/cases/game/ws-message/messages.txt', 'utf8').split('\n### ');
   const samples = cases.map((text) => form(parsed(text.split('\n\n')[1] ?? '')));
   for (const message of ours) assert.ok(samples.includes(form(message)), `${message.action} has no sample`);
 });
