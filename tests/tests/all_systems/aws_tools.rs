@@ -1,7 +1,7 @@
 //! The stack as foreign programs see it: the aws command line, boto3 and cargo-lambda.
 //!
-//! They are installed by `make test` and found in `TIDEMARK_TOOLS`. Without it these tests say so
-//! and pass; `make test` then ends with the list of tests that did not run.
+//! `make verify PART=tools` installs them and sets `TIDEMARK_TOOLS`. Without it these tests say so and
+//! pass.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +12,7 @@ use tests::{Stack, repository};
 /// One of the tools; `None`, said loudly, where they are not installed.
 fn tool(name: &str) -> Option<Command> {
     let Some(tools) = std::env::var_os("TIDEMARK_TOOLS") else {
-        eprintln!("NOT RUN: TIDEMARK_TOOLS is not set, so there is no {name}; `make test` installs it");
+        eprintln!("NOT RUN: TIDEMARK_TOOLS is not set, so there is no {name}; `make verify PART=tools` installs it");
         return None;
     };
     Some(Command::new(PathBuf::from(tools).join(name)))

@@ -139,7 +139,7 @@ async fn other_machines_reach_the_apis_but_no_admin_routes() {
 #[tokio::test]
 async fn the_aws_command_line_reaches_connections() {
     let Some(tools) = std::env::var_os("TIDEMARK_TOOLS") else {
-        eprintln!("NOT RUN: TIDEMARK_TOOLS is not set, so there is no aws; `make test` installs it");
+        eprintln!("NOT RUN: TIDEMARK_TOOLS is not set, so there is no aws; `make verify PART=tools` installs it");
         return;
     };
     let stage = Stage::sockets(&ALL, "");
