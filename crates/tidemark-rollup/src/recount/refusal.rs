@@ -39,8 +39,10 @@ pub enum RecountRefusal {
         /// The number of numbers that are not zero.
         statistics: usize,
     },
-    /// Statistics differ, and the stream still has to deliver most items.
-    #[error("{pending} of {items} items are still to be counted: repeat the recount when the function has caught up")]
+    /// Statistics are too high, and the stream still has to deliver most items.
+    #[error(
+        "statistics are too high, but {pending} of {items} items are still to be counted: repeat the recount when the function has caught up"
+    )]
     MostlyPending {
         /// The items that were read and are not counted.
         pending: u64,
@@ -110,7 +112,8 @@ pub(super) fn check_items(
     if left == 0 && matches!(scope, Scope::All) {
         return Err(RecountRefusal::NoItems { items: measured.progress.items, statistics });
     }
-    if pending > measured.items / 2 {
+    // What is too low is safe to judge and to add, however far the function is behind.
+    if pending > measured.items / 2 && measured.too_high() > 0 {
         return Err(RecountRefusal::MostlyPending { pending, items: measured.items });
     }
     Ok(())

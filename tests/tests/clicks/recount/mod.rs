@@ -16,8 +16,8 @@ use clicks_store::{CountedClick, DateShards, RecountScope, rollup_table};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rollup::{
-    Aggregator, Ending, Layout, Lowering, Measurement, QuarantinedRecord, RecountError, RecountRefusal, Recounter,
-    RedriveOutcome, RepairError, RepairReport,
+    Aggregator, Ending, Layout, Lowering, Measurement, QuarantinedRecord, Recounter, RedriveOutcome, RepairError,
+    RepairReport,
 };
 use serde_json::{Value, json};
 use tests::Database;

@@ -165,14 +165,7 @@ async fn a_repair_while_clicks_keep_arriving_loses_none_and_doubles_none() {
         }
     };
     let repairing = async {
-        // A recount refuses to judge while most clicks are still to be counted.
-        let measured = loop {
-            let scope = RecountScope::All.of(&db.table(Database::CLICKS), DateShards::default());
-            match recounter(&db, &aggregator(&db)).check(&scope, |_| {}).await {
-                Err(RecountError::Refused(RecountRefusal::MostlyPending { .. })) => {}
-                measured => break measured.unwrap(),
-            }
-        };
+        let measured = recount(&db, RecountScope::All).await;
         repair(&db, &measured, Lowering::Nothing).await.unwrap()
     };
     let ((), (), repaired) = tokio::join!(writing, counting, repairing);
