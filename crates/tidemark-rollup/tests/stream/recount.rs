@@ -128,6 +128,7 @@ async fn a_recount_whose_items_mostly_wait_is_refused() {
     // To add what is missing is safe.
     view.tamper("-", "STAT#TOTAL", -8).await;
     assert!(!view.check(&Scope::All).await.unwrap().is_right());
+    view.tamper("-", "STAT#TOTAL", 8).await;
     view.count(&world, 5, 5 + 7).await;
     assert_eq!(view.check(&Scope::All).await.unwrap().too_high(), 1);
 }
