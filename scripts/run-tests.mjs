@@ -29,7 +29,7 @@ const VERIFY_ONLY = ["tidemark-migrate", "okusuri-migrate", "migration-tests", "
 // Only `make verify` runs these modules: they need the AWS tools.
 const VERIFY_MODULES = ["all_systems::aws_tools::", "all_systems::deploy::"];
 // Selected in each build, so that the crates from outside have the same features in all of them.
-const BESIDE = ["tests", "bench", "soak", "fuzz"];
+const BESIDE = ["tests", "tidemark-local", "bench", "soak", "fuzz"];
 
 const metadata = JSON.parse(
     spawnSync("cargo", ["metadata", "--format-version=1", "--no-deps", "--locked"], { maxBuffer: 2 ** 28 }).stdout,
