@@ -110,7 +110,10 @@ export async function getAccessLog(): Promise<readonly AccessRecord[]> {
 
 /** Creates a medicine, or changes the one with that id. */
 export function saveMedicine(id: string | null, draft: Schema<'NewMedicine'>): Promise<void> {
-  return id === null ? post('medicines', draft) : put(`medicines/${encodeURIComponent(id)}`, draft);
+  const { until, ...rest } = draft;
+  // A medicine without an end has no `until`, as in the server's answers.
+  const body = { ...rest, ...(until ? { until } : {}) };
+  return id === null ? post('medicines', body) : put(`medicines/${encodeURIComponent(id)}`, body);
 }
 
 /**
