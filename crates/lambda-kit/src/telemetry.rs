@@ -29,9 +29,15 @@ pub fn init() -> Result<(), lambda_runtime::Error> {
 /// [Lambda's](https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html).
 /// Without a level, `RUST_LOG` may name one, or several by target: `info,click_writer=debug`.
 fn init_logs() {
-    let level = env::var("AWS_LAMBDA_LOG_LEVEL").or_else(|_| env::var("RUST_LOG")).unwrap_or_default();
-    let targets = level.parse::<Targets>().ok().filter(|_| !level.is_empty());
-    let targets = targets.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+    let info = Targets::new().with_default(LevelFilter::INFO);
+    let targets = match env::var("AWS_LAMBDA_LOG_LEVEL") {
+        // `FATAL` is a level of Lambda's, and none here. As a target it would turn all lines off.
+        Ok(level) => level.parse().map_or(info, |level: LevelFilter| Targets::new().with_default(level)),
+        Err(_) => {
+            let given = env::var("RUST_LOG").ok().filter(|targets| !targets.is_empty());
+            given.and_then(|targets| targets.parse().ok()).unwrap_or(info)
+        }
+    };
     let lines = fmt::layer().with_target(false).without_time();
     let is_json = env::var("AWS_LAMBDA_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
     let lines = if is_json { lines.json().boxed() } else { lines.boxed() };
