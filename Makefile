@@ -54,8 +54,9 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: requires ## Build and start everything on this machine: the page, the API and a DynamoDB
-	@# One call of cargo builds all binaries, while npm builds the page.
-	@$(MAKE) --no-print-directory -j2 page binaries
+	@# npm builds the page while cargo builds all binaries. (With -j2, make begins one after the other.)
+	@$(MAKE) --no-print-directory page & page=$$!; \
+		$(MAKE) --no-print-directory binaries; built=$$?; wait $$page && exit $$built
 	exec "$${CARGO_TARGET_DIR:-target}/$(subst dev,debug,$(TIDEMARK_PROFILE))/tidemark-local" --no-build
 
 binaries:
