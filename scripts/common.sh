@@ -4,8 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Prints a heading, so that a reader finds the steps in a long log.
-step() { printf '\n== %s\n' "$*"; }
+# Prints a heading with the time since the script began, so that a reader finds the steps in a long log.
+step() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
 # Prints a warning that stands out in a long log.
 loud() {
