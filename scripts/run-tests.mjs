@@ -6,9 +6,11 @@
 //               names the system, and the modules of that name in `domain` and in `tests/tests`.
 // --package     only the tests of these packages; without it, of all that `make test` runs
 // --filter      only tests whose names contain one of these
+// --loads       only the tests whose load is larger in `make verify`: the modules that call `tests::load`
 // --skip        no test whose name contains this
 // --all-features  with the parts that `make run` leaves out
 import { spawn, spawnSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
 import { dirname, relative, sep } from "node:path";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -19,6 +21,7 @@ const { values: options } = parseArgs({
         package: { type: "string", multiple: true },
         filter: { type: "string", multiple: true, default: [] },
         skip: { type: "string", multiple: true, default: [] },
+        loads: { type: "boolean", default: false },
         "all-features": { type: "boolean", default: false },
         threads: { type: "string", default: String(2 * cpus().length) },
     },
@@ -55,7 +58,16 @@ function chosen() {
 /** Filters of the tests of a package: `domain` and `tests` have a module for each system. */
 function filters(name) {
     const own = options.system && ["domain", "tests"].includes(name) ? [`${options.system}::`] : [];
-    return [...own, ...options.filter];
+    return [...own, ...options.filter, ...(options.loads && name === "tests" ? loads() : [])];
+}
+
+/** The modules of `tests` that call `tests::load`, by their paths: clicks/recount/traffic.rs is clicks::recount::traffic. */
+function loads() {
+    const folder = `${root}/tests/tests`;
+    const files = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith(".rs"));
+    const found = files.filter((path) => readFileSync(`${folder}/${path}`, "utf8").includes("tests::load("));
+    if (found.length === 0) fail("No module calls tests::load.");
+    return found.map((path) => `${path.replace(/(\/mod)?\.rs$/, "").replaceAll(sep, "::")}::`);
 }
 
 function fail(why) {

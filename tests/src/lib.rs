@@ -25,6 +25,11 @@ pub use game_table::GameTable;
 pub use sockets::FakeSockets;
 pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, binary};
 
+/// How much of a load a test makes: a part in `make test`, and all of it in `make verify`.
+pub fn load<T>(part: T, all: T) -> T {
+    if std::env::var("TIDEMARK_HISTORIES").is_ok_and(|length| length == "long") { all } else { part }
+}
+
 /// The root of the checkout.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

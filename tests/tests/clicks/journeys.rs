@@ -127,17 +127,19 @@ async fn clicks_of_one_user_in_one_millisecond_are_all_kept() {
 }
 
 #[tokio::test]
-async fn fourteen_thousand_clicks_of_a_foreign_client_are_counted_whatever_their_dates() {
-    const CLICKS: u64 = 14_000;
+async fn many_clicks_of_a_foreign_client_count_whatever_their_dates() {
     const DAYS: u64 = 100;
+    // Among each day's clicks are all the users: 100 and their number have no common factor.
+    let (a_day, users) = tests::load((14, 13), (140, 97));
+    let clicks = DAYS * a_day;
     let stack = Stack::start().await.unwrap();
     let client = stack.dynamodb();
     let first_day = jiff::civil::date(2024, 2, 1);
     let days: Vec<_> = std::iter::successors(Some(first_day), |day| day.tomorrow().ok()).take(DAYS as usize).collect();
-    let writes: Vec<_> = (0..CLICKS)
+    let writes: Vec<_> = (0..clicks)
         .map(|n| {
             let time = format!("{}T12:00:{:02}.{:03}Z", days[(n % DAYS) as usize], n / DAYS % 60, n / DAYS);
-            let put = click(&format!("user-{}", n % 97), &time).into_iter();
+            let put = click(&format!("user-{}", n % users), &time).into_iter();
             let put = put.fold(PutRequest::builder(), |put, (name, value)| put.item(name, value)).build().unwrap();
             WriteRequest::builder().put_request(put).build()
         })
@@ -150,14 +152,13 @@ async fn fourteen_thousand_clicks_of_a_foreign_client_are_counted_whatever_their
         }
     });
     puts.buffer_unordered(4).collect::<()>().await;
-    stack.wait_for("/stats/total", &json!({"totalClicks": CLICKS})).await.unwrap();
+    stack.wait_for("/stats/total", &json!({"totalClicks": clicks})).await.unwrap();
 
     let range = format!("/stats/daily?from={}&to={}", days[0], days[99]);
     let range = stack.get(&range).await.unwrap().json();
     let days = range["items"].as_array().unwrap().iter();
     let days: BTreeSet<_> = days.map(|day| (day["totalClicks"].as_u64(), day["uniqueUsers"].as_u64())).collect();
-    // 100 and 97 have no common factor: among each day's 140 clicks are all the users.
-    assert_eq!(days, BTreeSet::from([(Some(140), Some(97))]));
+    assert_eq!(days, BTreeSet::from([(Some(a_day), Some(users))]));
 }
 
 #[tokio::test]

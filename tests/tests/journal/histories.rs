@@ -130,7 +130,7 @@ async fn sweep(db: &Database, stream: &JournalStream, day: &str, shards: u8) {
 fn a_reader_gets_what_a_sorted_vector_has_whatever_happens_between_its_pages() {
     let runtime = Runtime::new().unwrap();
     let db = runtime.block_on(Database::start()).unwrap();
-    let mut runner = TestRunner::new(Config { cases: 12, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: tests::load(3, 12), ..Config::default() });
     let histories_begun = Cell::new(0);
     let histories = (prop::collection::vec(step(0..65), 1..100), 1..4_u8, 0..70_i64, 0..70_i64);
     let outcome = runner.run(&histories, |(steps, shards, from, to)| {

@@ -9,12 +9,12 @@ use store_base::StoreError;
 use tests::Database;
 use tidemark_engine::EngineFaults;
 
-/// What a product receives in one second.
-const OFFERED: u32 = 5_000;
+/// What a partition takes in one second.
+const TAKEN: u32 = 1_000;
 
-/// Records this many activities with one product in a second, and returns the number of refusals.
-/// Throttled requests are not retried.
-async fn offer(suffixes: u8) -> Vec<StoreError> {
+/// Records this many activities with one product in a second, and returns the refusals. Throttled
+/// requests are not retried.
+async fn offer(offered: u32, suffixes: u8) -> Vec<StoreError> {
     let db = Database::start().await.unwrap();
     // A clock that stands still: each partition has one second's units to give.
     db.engine().throttle_clock().hold();
@@ -24,7 +24,7 @@ async fn offer(suffixes: u8) -> Vec<StoreError> {
     let store =
         Activities::new(&store_base::Table::new(client, Database::SHOP), ActivitySuffixes::new(suffixes).unwrap());
     let mut refusals = Vec::new();
-    for n in 0..OFFERED {
+    for n in 0..offered {
         let activity = Activity {
             user_id: UserId::new(format!("user-{n}")).unwrap(),
             action: Action::new("view").unwrap(),
@@ -40,15 +40,17 @@ async fn offer(suffixes: u8) -> Vec<StoreError> {
 
 #[tokio::test]
 async fn a_product_of_one_partition_a_day_is_throttled_beyond_a_thousand_activities_a_second() {
-    let refusals = offer(1).await;
+    let offered = tests::load(1_200, 5_000);
+    let refusals = offer(offered, 1).await;
     // Each user has a partition to themselves; it is the product's that is full.
-    assert_eq!(refusals.len(), 4_000);
+    assert_eq!(refusals.len(), (offered - TAKEN) as usize);
     for refusal in &refusals {
         assert!(matches!(refusal, StoreError::Busy(why) if why.contains("TableWriteKeyRangeThroughputExceeded")));
     }
 }
 
 #[tokio::test]
-async fn ten_suffixes_take_five_thousand_activities_a_second() {
-    assert_eq!(offer(10).await.len(), 0);
+async fn suffixes_take_what_one_partition_refuses() {
+    let (offered, suffixes) = tests::load((1_200, 2), (5_000, 10));
+    assert_eq!(offer(offered, suffixes).await.len(), 0);
 }

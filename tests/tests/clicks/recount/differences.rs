@@ -69,7 +69,7 @@ async fn an_unreadable_click_is_told_of_and_is_no_difference() {
 
 #[tokio::test]
 async fn while_clicks_keep_arriving_exactly_the_wrong_statistics_differ() {
-    const CLICKS: u32 = 600;
+    let clicks: u32 = tests::load(200, 600);
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     put(&db, "ann", 0).await;
@@ -80,9 +80,9 @@ async fn while_clicks_keep_arriving_exactly_the_wrong_statistics_differ() {
     let (written, seen) = (AtomicBool::new(false), AtomicBool::new(false));
 
     let writing = async {
-        for n in 1..CLICKS {
+        for n in 1..clicks {
             put(&db, &format!("user-{}", n % 17), n).await;
-            if n == CLICKS / 3 {
+            if n == clicks / 3 {
                 db.engine().change_shard(Database::CLICKS, &first, ShardChange::Split).await.unwrap();
             }
         }
@@ -119,7 +119,7 @@ async fn while_clicks_keep_arriving_exactly_the_wrong_statistics_differ() {
 
     add(&db, "STAT#DAILY", DAY, 5).await;
     let more = async {
-        for n in CLICKS..CLICKS + 200 {
+        for n in clicks..clicks + 200 {
             put(&db, "eve", n).await;
             source.deliver().await;
         }
