@@ -8,8 +8,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::keys::{self, ACCESS_PREFIX, Key, s, sortable};
-use super::rows::{Row, read};
+use super::keys::{self, ACCESS_PREFIX, s, sortable};
+use super::rows::{of_user, read, row};
 use super::transaction::{Transaction, WriteError};
 use store_base::{StoreError, Table};
 
@@ -38,25 +38,10 @@ pub struct AccessRecord {
     pub created_at: Timestamp,
 }
 
-impl Row for AccessRecord {
-    const TYPE: &'static str = "access";
-
-    fn key(&self) -> Key {
-        let sort = format!("{ACCESS_PREFIX}{}#{}", sortable(self.created_at), self.access_id);
-        Key::new(format!("USER#{}", self.user_id), sort)
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn expires_at(&self) -> Option<Timestamp> {
-        self.created_at.checked_add(KEPT).ok()
-    }
+row! {
+    AccessRecord as "access", owner user_id,
+    key |row| of_user(&row.user_id, format!("{ACCESS_PREFIX}{}#{}", sortable(row.created_at), row.access_id)),
+    expires |row| row.created_at.checked_add(KEPT).ok()
 }
 
 /// One reading of the health administration's.

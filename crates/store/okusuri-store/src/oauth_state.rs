@@ -7,8 +7,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
-use super::keys::{self, Key, sha256_hex};
-use super::rows::{Row, item, read};
+use super::keys::{self, sha256_hex};
+use super::rows::{item, read, row};
 use super::vault::Vault;
 use store_base::{StoreError, Table};
 
@@ -43,24 +43,10 @@ pub(super) struct OauthState {
     pub created_at: Timestamp,
 }
 
-impl Row for OauthState {
-    const TYPE: &'static str = "oauth_state";
-
-    fn key(&self) -> Key {
-        keys::oauth_state(&self.state_hash)
-    }
-
-    fn owner(&self) -> &str {
-        &self.state_hash
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn expires_at(&self) -> Option<Timestamp> {
-        Some(self.expires_at)
-    }
+row! {
+    OauthState as "oauth_state", owner state_hash,
+    key |row| keys::oauth_state(&row.state_hash),
+    expires |row| Some(row.expires_at)
 }
 
 /// What an attempt is about.

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::{Row, of_user};
-use crate::keys::{self, Key};
+use super::of_user;
+use crate::keys;
 
 /// A day's log: `USER#<user id>` `MEDICATION#<date>`, so there is one for each day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,25 +46,11 @@ impl MedicationLog {
     }
 }
 
-impl Row for MedicationLog {
-    const TYPE: &'static str = "medication_log";
-    const OPTIONAL: &'static [&'static str] = &["IsTaken", "Note"];
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::medication(self.date))
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn listed_by(&self) -> String {
-        format!("{}#{}", self.date, self.user_id)
-    }
+row! {
+    MedicationLog as "medication_log", owner user_id,
+    key |row| of_user(&row.user_id, keys::medication(row.date)),
+    optional ["IsTaken", "Note"],
+    listed |row| format!("{}#{}", row.date, row.user_id)
 }
 
 /// What follows from all of a user's logs: `USER#<user id>` `SUMMARY`. It changes in the
@@ -147,19 +133,8 @@ impl LogSummary {
     }
 }
 
-impl Row for LogSummary {
-    const TYPE: &'static str = "summary";
-    const OPTIONAL: &'static [&'static str] = &["Logs", "FirstOn", "LastOn", "Streak", "Bleeding", "RestLeft", "Runs"];
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::SUMMARY)
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    LogSummary as "summary", owner user_id,
+    key |row| of_user(&row.user_id, keys::SUMMARY),
+    optional ["Logs", "FirstOn", "LastOn", "Streak", "Bleeding", "RestLeft", "Runs"]
 }

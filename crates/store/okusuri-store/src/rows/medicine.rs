@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Row, of_user};
-use crate::keys::{self, Key};
+use super::of_user;
+use crate::keys;
 
 /// A medicine with its times: `USER#<user id>` `MEDICINE#<id>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,21 +45,10 @@ pub struct Former {
     pub until: Timestamp,
 }
 
-impl Row for Medicine {
-    const TYPE: &'static str = "medicine";
-    const OPTIONAL: &'static [&'static str] = &["Until"];
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::medicine(&self.medicine_id))
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    Medicine as "medicine", owner user_id,
+    key |row| of_user(&row.user_id, keys::medicine(&row.medicine_id)),
+    optional ["Until"]
 }
 
 /// The record of a dose: `USER#<user id>` `DOSE#<date>#<HH:MM>#<medicine id>`. A dose without a
@@ -100,23 +89,9 @@ pub enum DoseMark {
     Snoozed,
 }
 
-impl Row for Dose {
-    const TYPE: &'static str = "dose";
-    const OPTIONAL: &'static [&'static str] = &["SnoozedUntil"];
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::dose(self.date, self.time, &self.medicine_id))
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn listed_by(&self) -> String {
-        format!("{}#{}", self.date, self.user_id)
-    }
+row! {
+    Dose as "dose", owner user_id,
+    key |row| of_user(&row.user_id, keys::dose(row.date, row.time, &row.medicine_id)),
+    optional ["SnoozedUntil"],
+    listed |row| format!("{}#{}", row.date, row.user_id)
 }

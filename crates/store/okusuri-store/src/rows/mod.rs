@@ -6,6 +6,49 @@
 //! [`item`]. Times are RFC 3339 in UTC, dates `2025-08-30`. Attributes that a row does not know are
 //! left alone by every update, which is why none of them replaces an item.
 
+/// Implements [`Row`] for a row that is made at its `created_at`.
+macro_rules! row {
+    (
+        $row:ident as $type:literal,
+        owner $owner:ident,
+        key |$of:ident| $key:expr
+        $(, optional $optional:expr)?
+        $(, listed |$listed_of:ident| $listed:expr)?
+        $(, expires |$expires_of:ident| $expires:expr)?
+    ) => {
+        impl $crate::rows::Row for $row {
+            const TYPE: &'static str = $type;
+            $(const OPTIONAL: &'static [&'static str] = &$optional;)?
+
+            fn key(&self) -> $crate::keys::Key {
+                let $of = self;
+                $key
+            }
+
+            fn owner(&self) -> &str {
+                &self.$owner
+            }
+
+            fn created_at(&self) -> jiff::Timestamp {
+                self.created_at
+            }
+            $(
+                fn listed_by(&self) -> String {
+                    let $listed_of = self;
+                    $listed
+                }
+            )?
+            $(
+                fn expires_at(&self) -> Option<jiff::Timestamp> {
+                    let $expires_of = self;
+                    $expires
+                }
+            )?
+        }
+    };
+}
+pub(crate) use row;
+
 mod log;
 mod medicine;
 mod notice;
@@ -84,6 +127,6 @@ pub fn read<R: DeserializeOwned>(item: Item) -> Result<R, StoreError> {
 }
 
 /// Ids are checked when an item is written; one that an item holds is as good as its key.
-fn of_user(id: &str, sort: impl Into<String>) -> Key {
+pub(crate) fn of_user(id: &str, sort: impl Into<String>) -> Key {
     Key::new(format!("USER#{id}"), sort)
 }

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Row, of_user};
-use crate::keys::{self, Key};
+use super::of_user;
+use crate::keys;
 
 /// When a user is reminded: `USER#<user id>` `REMINDER`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,21 +34,10 @@ pub struct Reminder {
     pub updated_at: Timestamp,
 }
 
-impl Row for Reminder {
-    const TYPE: &'static str = "reminder";
-    const OPTIONAL: &'static [&'static str] = &[keys::DUE_PARTITION, keys::DUE_AT, "LastRemindedOn"];
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::REMINDER)
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    Reminder as "reminder", owner user_id,
+    key |row| of_user(&row.user_id, keys::REMINDER),
+    optional [keys::DUE_PARTITION, keys::DUE_AT, "LastRemindedOn"]
 }
 
 /// Whether a platform may notify: `USER#<user id>` `NOTIFICATION#<platform>`.
@@ -67,20 +56,9 @@ pub struct NotificationSetting {
     pub updated_at: Timestamp,
 }
 
-impl Row for NotificationSetting {
-    const TYPE: &'static str = "notification_setting";
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, format!("{}{}", keys::NOTIFICATION_PREFIX, self.platform))
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    NotificationSetting as "notification_setting", owner user_id,
+    key |row| of_user(&row.user_id, format!("{}{}", keys::NOTIFICATION_PREFIX, row.platform))
 }
 
 /// Where notifications are pushed to: `USER#<user id>` `NOTIFICATION#<platform>#<hash of the
@@ -114,19 +92,8 @@ pub struct PushSubscription {
     pub updated_at: Timestamp,
 }
 
-impl Row for PushSubscription {
-    const TYPE: &'static str = "push_subscription";
-    const OPTIONAL: &'static [&'static str] = &["DisabledBecause", "LastSentAt"];
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::push_subscription(&self.platform, &self.endpoint))
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    PushSubscription as "push_subscription", owner user_id,
+    key |row| of_user(&row.user_id, keys::push_subscription(&row.platform, &row.endpoint)),
+    optional ["DisabledBecause", "LastSentAt"]
 }

@@ -42,20 +42,9 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
-impl Row for User {
-    const TYPE: &'static str = "user";
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::PROFILE)
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    User as "user", owner user_id,
+    key |row| of_user(&row.user_id, keys::PROFILE)
 }
 
 /// A user's picture, kept out of the profile, which is read with each request: `USER#<user id>`
@@ -75,20 +64,9 @@ pub struct UserImage {
     pub updated_at: Timestamp,
 }
 
-impl Row for UserImage {
-    const TYPE: &'static str = "user_image";
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, keys::IMAGE)
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    UserImage as "user_image", owner user_id,
+    key |row| of_user(&row.user_id, keys::IMAGE)
 }
 
 /// What makes an e-mail address unique: `EMAIL#<normalised>` `EMAIL`, written in the transaction
@@ -104,20 +82,9 @@ pub struct EmailOwner {
     pub created_at: Timestamp,
 }
 
-impl Row for EmailOwner {
-    const TYPE: &'static str = "email";
-
-    fn key(&self) -> Key {
-        keys::email(&self.email)
-    }
-
-    fn owner(&self) -> &str {
-        &self.email
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    EmailOwner as "email", owner email,
+    key |row| keys::email(&row.email)
 }
 
 /// A session, found by its token: `SESSION#<hash of the token>` `SESSION`. Read consistently.
@@ -144,24 +111,10 @@ pub struct Session {
     pub updated_at: Timestamp,
 }
 
-impl Row for Session {
-    const TYPE: &'static str = "session";
-
-    fn key(&self) -> Key {
-        keys::session(&self.token_hash)
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn expires_at(&self) -> Option<Timestamp> {
-        Some(self.expires_at)
-    }
+row! {
+    Session as "session", owner user_id,
+    key |row| keys::session(&row.token_hash),
+    expires |row| Some(row.expires_at)
 }
 
 /// The same session in its user's partition, so that a user's sessions can be listed: `USER#<user
@@ -224,20 +177,9 @@ pub struct Account {
     pub updated_at: Timestamp,
 }
 
-impl Row for Account {
-    const TYPE: &'static str = "account";
-
-    fn key(&self) -> Key {
-        of_user(&self.user_id, format!("{}{}#{}", keys::ACCOUNT_PREFIX, self.provider, self.subject))
-    }
-
-    fn owner(&self) -> &str {
-        &self.user_id
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    Account as "account", owner user_id,
+    key |row| of_user(&row.user_id, format!("{}{}#{}", keys::ACCOUNT_PREFIX, row.provider, row.subject))
 }
 
 /// What makes a login at a provider unique: `ACCOUNT#<provider>#<subject>` `ACCOUNT`.
@@ -254,18 +196,7 @@ pub struct AccountOwner {
     pub created_at: Timestamp,
 }
 
-impl Row for AccountOwner {
-    const TYPE: &'static str = "account_owner";
-
-    fn key(&self) -> Key {
-        keys::account_owner(&self.provider, &self.subject)
-    }
-
-    fn owner(&self) -> &str {
-        &self.subject
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
+row! {
+    AccountOwner as "account_owner", owner subject,
+    key |row| keys::account_owner(&row.provider, &row.subject)
 }
