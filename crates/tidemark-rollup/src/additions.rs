@@ -25,7 +25,7 @@ pub(crate) type ItemKey = (String, String);
 #[serde(from = "Vec<Row>", into = "Vec<Row>")]
 pub(crate) struct Additions(pub(crate) BTreeMap<ItemKey, Addition>);
 
-/// What is added to one statistic.
+/// The additions to one statistic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Addition {
     /// Attributes with the same value in each commit.

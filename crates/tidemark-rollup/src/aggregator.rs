@@ -26,6 +26,7 @@ use crate::event::{Event, Reply};
 use crate::extremes::Extremes;
 use crate::quarantine::{self, QuarantinedRecord};
 use crate::report::{AggregateError, Handled, Report};
+use crate::rules::Rules;
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
 use crate::table::{Table, patient_backoff};
 
@@ -74,8 +75,7 @@ pub struct Aggregator<T> {
     decode: Decode<T>,
     layout: Layout,
     state: Mutex<Cached>,
-    #[cfg(feature = "sim")]
-    pub(crate) weakness: Option<crate::sim::Weakness>,
+    pub(crate) rules: Rules,
 }
 
 /// What an instance knows from earlier batches.
@@ -110,20 +110,13 @@ impl<T> Aggregator<T> {
             decode: Box::new(decode),
             layout: Layout::default(),
             state: Mutex::default(),
-            #[cfg(feature = "sim")]
-            weakness: None,
+            rules: Rules::default(),
         }
     }
 
     /// Chooses when batches are added to the statistics. It may be changed at any time.
     pub fn layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
-    }
-
-    /// The same with a rule left out, to see that the simulation finds it.
-    #[cfg(feature = "sim")]
-    pub fn weakened(self, weakness: Option<crate::sim::Weakness>) -> Self {
-        Self { weakness, ..self }
     }
 
     /// The declaration.
@@ -203,13 +196,7 @@ impl<T> Aggregator<T> {
     }
 
     fn reader(&self) -> Reader<'_, T> {
-        Reader {
-            rollup: &self.rollup,
-            table: &self.table,
-            decode: &self.decode,
-            #[cfg(feature = "sim")]
-            weakness: self.weakness,
-        }
+        Reader { rollup: &self.rollup, table: &self.table, decode: &self.decode, rules: self.rules }
     }
 
     /// Reads an item in DynamoDB's JSON; `None` if it is not counted.
@@ -303,16 +290,12 @@ impl<T> Aggregator<T> {
         cached.extremes.write(&self.table, &self.rollup, chunk).await?;
         let items = distinct::items(&self.rollup, chunk);
         let Some(through) = chunk.through.filter(|_| !items.is_empty()) else { return Ok(DistinctChanges::new()) };
-        let counted = checkpoint.number;
-        #[cfg(feature = "sim")]
-        let counted = crate::sim::claimed(self.weakness, counted);
+        let counted = self.rules.claimed(checkpoint.number);
         if self.rollup.retracts() {
             let position = Position { shard: shard.hash(), checkpoint: counted, through };
             return cached.holdings.apply(&self.table, position, &items, now).await;
         }
-        #[cfg(feature = "sim")]
-        cached.first_seen_records.skip_known(self.weakness == Some(crate::sim::Weakness::SkippingCache));
-        cached.first_seen_records.record(&self.table, shard.hash(), counted, &items).await
+        cached.first_seen_records.record(&self.table, shard.hash(), counted, &items, self.rules).await
     }
 
     /// Commits additions in the layout. A buffer never has more statistics than one transaction can
@@ -336,19 +319,15 @@ impl<T> Aggregator<T> {
             let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
             with_deadline(deadline, commit.when(transient)).await
         };
-        #[cfg(feature = "sim")]
-        if self.weakness == Some(crate::sim::Weakness::CheckpointOutsideTransaction) {
-            let moved = write(reached.clone(), to, Additions::default(), reached.buffer.clone()).await?;
-            return write(moved, None, together, Additions::default()).await;
-        }
+        let (reached, to) = self.rules.start((&self.table, &self.rollup.name, shard), reached.clone(), to, now).await?;
         if together.0.len() > TRANSACTION_STATS_MAX {
             let flushed = write(reached.clone(), None, reached.buffer.clone(), Additions::default()).await?;
             return write(flushed, to, additions, Additions::default()).await;
         }
         if self.layout == Layout::Buffers && together.fits_buffer() {
-            return write(reached.clone(), to, Additions::default(), together).await;
+            return write(reached, to, Additions::default(), together).await;
         }
-        write(reached.clone(), to, together, Additions::default()).await
+        write(reached, to, together, Additions::default()).await
     }
 
     /// Adds the buffer of the shard to the statistics, and buffers that other shards have left.
@@ -364,13 +343,13 @@ impl<T> Aggregator<T> {
     }
 
     async fn flush(&self, shard: &Shard, now: Timestamp, deadline: Instant) -> Result<(), AggregateError> {
+        let name = &self.rollup.name;
         for _ in 0..CHECKPOINT_TRIES_MAX {
             let read = shard.checkpoint(&self.table, &self.rollup.name).await?;
             if read.buffer.0.is_empty() {
                 return Ok(());
             }
-            #[cfg(feature = "sim")]
-            let read = crate::sim::added_before(self.weakness, &self.table, &self.rollup.name, shard, read, now).await;
+            let read = self.rules.unflushed((&self.table, name, shard), read, now).await;
             let commit = || {
                 let commit = Commit { to: None, written: &read.buffer, buffer: Additions::default(), also: None };
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)

@@ -11,6 +11,7 @@ use crate::SequenceNumber;
 use crate::contribution::{Change, Contribution, StatKey};
 use crate::declaration::{Policy, Rollup};
 use crate::event::Record;
+use crate::rules::Rules;
 use crate::table::Table;
 
 /// Why an item cannot be counted.
@@ -44,8 +45,7 @@ pub(crate) struct Reader<'r, T> {
     pub(crate) rollup: &'r Rollup<T>,
     pub(crate) table: &'r Table,
     pub(crate) decode: &'r Decode<T>,
-    #[cfg(feature = "sim")]
-    pub(crate) weakness: Option<crate::sim::Weakness>,
+    pub(crate) rules: Rules,
 }
 
 /// A batch, sorted by the kinds of work.
@@ -177,10 +177,7 @@ impl<T> Reader<'_, T> {
             (Some(old), None) => Change::Remove(old),
             (None, None) => return Ok((Contributions::new(), unreadable)),
         };
-        #[cfg(feature = "sim")]
-        return Ok((crate::sim::weakened(self.weakness, self.rollup, change), unreadable));
-        #[cfg(not(feature = "sim"))]
-        Ok((self.rollup.contributions(&change), unreadable))
+        Ok((self.rules.contributions(self.rollup, change), unreadable))
     }
 
     pub(crate) fn read(&self, image: &RawValue) -> Result<Option<T>, DecodeError> {

@@ -1,6 +1,6 @@
 //! Exact aggregates of a DynamoDB table, kept by a Lambda function on its stream.
 //!
-//! A [`Rollup`] declares what is kept: measures (counts, sums, averages, distinct values, extremes)
+//! A [`Rollup`] declares the statistics: measures (counts, sums, averages, distinct values, extremes)
 //! for groups (all items, windows of time, attributes and their combinations). Each item counts
 //! once, although Lambda delivers the records of a stream at least once.
 
@@ -27,6 +27,8 @@ mod read;
 #[cfg(feature = "recount")]
 mod recount;
 mod report;
+#[cfg(not(feature = "sim"))]
+mod rules;
 mod shard;
 #[cfg(feature = "sim")]
 pub mod sim;
@@ -60,6 +62,9 @@ pub use recount::{
 pub use report::{AggregateError, Handled, Report};
 pub use table::{TTL_ATTRIBUTE, Table, patient_backoff};
 pub use window::Window;
+
+#[cfg(feature = "sim")]
+use sim::rules;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

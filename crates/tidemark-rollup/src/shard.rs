@@ -50,7 +50,7 @@ pub(crate) struct Checkpoint {
 pub(crate) struct Commit<'a> {
     /// The record to which the checkpoint moves; `None` if it stays.
     pub(crate) to: Option<SequenceNumber>,
-    /// What is added to the statistics.
+    /// The additions to the statistics.
     pub(crate) written: &'a Additions,
     /// What the checkpoint then has in its buffer.
     pub(crate) buffer: Additions,

@@ -13,6 +13,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use crate::additions::ItemKey;
 use crate::distinct::{Cache, DistinctChanges, ItemChanges, REQUESTS_MAX};
 use crate::error::StoreError;
+use crate::rules::Rules;
 use crate::table::{BATCH_GET_MAX, Item, Table};
 use crate::{FirstSeen, SequenceNumber, ShardHash};
 
@@ -41,17 +42,9 @@ fn entries(item: &Item) -> Entries {
 #[derive(Debug, Default)]
 pub(crate) struct FirstSeenRecords {
     cache: Cache<Entries>,
-    #[cfg(feature = "sim")]
-    skips_known: bool,
 }
 
 impl FirstSeenRecords {
-    /// Skips known values that are not counted yet, to see that the simulation finds it.
-    #[cfg(feature = "sim")]
-    pub(crate) fn skip_known(&mut self, skips_known: bool) {
-        self.skips_known = skips_known;
-    }
-
     /// Writes the missing entries for `shard`. Returns the number of values of each statistic that
     /// the shard has still to count.
     ///
@@ -64,6 +57,7 @@ impl FirstSeenRecords {
         shard: ShardHash,
         checkpoint: Option<SequenceNumber>,
         items: &BTreeMap<ItemKey, ItemChanges>,
+        rules: Rules,
     ) -> Result<DistinctChanges, StoreError> {
         self.read_unknown(table, items.keys()).await?;
         let mut writes: Vec<(&ItemKey, BTreeMap<&str, FirstSeen>)> = Vec::new();
@@ -71,11 +65,7 @@ impl FirstSeenRecords {
             let mut open = BTreeMap::new();
             for (sequence_number, entry, _) in &item.changes {
                 let known = self.cache.get(key).and_then(|entries| entries.get(entry));
-                #[cfg(feature = "sim")]
-                if self.skips_known && known.is_some() {
-                    continue;
-                }
-                if known.is_none_or(|first_seen| first_seen.is_uncounted_by(shard, checkpoint)) {
+                if known.is_none_or(|first_seen| rules.is_open(*first_seen, shard, checkpoint)) {
                     let first_seen = FirstSeen { shard, sequence_number: *sequence_number };
                     open.entry(entry.as_str()).or_insert(first_seen);
                 }

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::shard::{OPERATOR, checkpoint_partition};
 use crate::table::{Item, Table};
 
-/// What was read of the table.
+/// The part of the table that was read.
 pub(super) struct Read<T> {
     pub(super) states: States<T>,
     pub(super) stats: BTreeSet<ItemKey>,

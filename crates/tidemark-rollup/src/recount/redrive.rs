@@ -135,7 +135,7 @@ impl<T> Aggregator<T> {
         for chunk in chunks(&self.rollup, [(number, &contributions)], number) {
             let items = distinct::items(&self.rollup, &chunk);
             let shard = self.redrive_shard(key).hash();
-            let distinct = FirstSeenRecords::default().record(&self.table, shard, None, &items).await?;
+            let distinct = FirstSeenRecords::default().record(&self.table, shard, None, &items, self.rules).await?;
             Extremes::default().write(&self.table, &self.rollup, &chunk).await?;
             additions = additions.plus(Additions::of(&self.rollup, &chunk, &distinct));
         }
@@ -166,11 +166,7 @@ impl<T> Aggregator<T> {
     }
 
     fn redrive_shard(&self, key: &ItemKey) -> Shard {
-        #[cfg(feature = "sim")]
-        if self.weakness == Some(crate::sim::Weakness::ForgetfulRedrive) {
-            return Shard::new(OPERATOR, format!("redrive#{}", fastrand::u64(..)));
-        }
-        shard(key)
+        self.rules.redrive_shard(shard(key))
     }
 
     /// Settles a record unless it is settled already. Returns how it is settled.

@@ -62,7 +62,7 @@ pub struct Correction {
 /// The result of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairReport {
-    /// What was added to statistics.
+    /// The numbers that were added to statistics.
     pub corrections: Vec<Correction>,
     /// The number of values for which a missing first-seen record was written.
     pub recorded: u64,
@@ -135,7 +135,7 @@ impl Measurement {
     }
 }
 
-/// What is still to be added, by statistic and attribute, with the statistic's constant attributes.
+/// The numbers that are still to be added, by statistic and attribute, with the statistic's constant attributes.
 type Open = BTreeMap<(ItemKey, String), (BTreeMap<String, String>, Amount)>;
 
 impl<T: Clone> Recounter<'_, T> {

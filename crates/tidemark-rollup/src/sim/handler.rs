@@ -14,7 +14,7 @@ use super::Factory;
 use super::wire::Wire;
 use crate::Layout;
 
-/// What one invocation gets.
+/// The input of one invocation.
 pub(crate) struct Invocation {
     pub(crate) event: Box<RawValue>,
     /// How long it may take. A point in time would bring the real clock into the history.

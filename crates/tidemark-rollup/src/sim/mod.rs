@@ -34,11 +34,11 @@ mod items;
 mod mapping;
 mod operator;
 mod oracle;
+pub(crate) mod rules;
 mod split_read;
 mod stream;
 mod streams_api;
 mod table;
-mod weakness;
 mod wire;
 mod world;
 
@@ -56,10 +56,9 @@ use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 pub use faults::{Fault, Tally};
+pub use rules::Weakness;
 pub use split_read::{split_read, take_items};
 pub use table::TABLE;
-pub use weakness::Weakness;
-pub(crate) use weakness::{added_before, claimed, weakened};
 
 use crate::{Aggregator, Layout, Policy, Rollup, Table};
 use handler::Starter;
@@ -262,7 +261,7 @@ impl<T: Clone + 'static> Simulation<T> {
         let keys = self.keys.clone().unwrap_or_else(|| ["simPartition", "simSort"].map(ToOwned::to_owned));
         let sim = Sim::new(Rng::with_seed(seed), SimTable::create(keys)?, self.is_traced);
         let aggregator = Rc::new((self.factory)(wire::Wire::new(sim.clone()).table()));
-        let (rollup, weakness) = (aggregator.rollup(), aggregator.weakness);
+        let (rollup, weakness) = (aggregator.rollup(), aggregator.rules.0);
         let layout = sim.with(|world| match world.rng.u8(..6) {
             _ if weakness == Some(Weakness::FlushInTwoRequests) => LayoutChoice::All(Layout::Buffers),
             0 => LayoutChoice::Each,

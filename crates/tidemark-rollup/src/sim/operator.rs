@@ -46,7 +46,7 @@ impl<T: Clone + 'static> Operator<T> {
         let redrives = aggregator.rollup().on_modify == Policy::Keep;
         // A batch that was given up may have taken something back, or have had negative amounts.
         let lowers = sim.with(|world| world.rng.bool() || world.rate(Fault::GivenUp) > 0.0);
-        let lowers = lowers && aggregator.weakness != Some(Weakness::UnconditionalRepair);
+        let lowers = lowers && !aggregator.rules.lacks(Weakness::UnconditionalRepair);
         Self { sim, factory, redrives, lowers, has_tampered: false, wrong: Vec::new() }
     }
 
@@ -177,7 +177,7 @@ impl<T: Clone + 'static> Operator<T> {
             let is_right = measured.is_right();
             // Another repair may run meanwhile.
             sim.pause(CONFIRMATION_MS).await;
-            match aggregator.weakness {
+            match aggregator.rules.0 {
                 Some(Weakness::UnconditionalRepair) => {
                     let shard = Shard::repair();
                     let now = shard.checkpoint(&aggregator.table, &aggregator.rollup.name).await;

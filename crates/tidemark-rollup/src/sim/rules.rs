@@ -3,11 +3,13 @@
 use jiff::Timestamp;
 
 use crate::additions::Additions;
+use crate::aggregator::Aggregator;
 use crate::batch::Contributions;
+use crate::checkpoint::{FirstSeen, SequenceNumber, ShardHash};
 use crate::contribution::Change;
 use crate::declaration::Rollup;
-use crate::shard::{Checkpoint, Commit, Shard};
-use crate::{SequenceNumber, Table};
+use crate::shard::{Checkpoint, Commit, CommitError, Shard};
+use crate::table::Table;
 
 /// A rule that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,42 +45,79 @@ impl Weakness {
     }
 }
 
-/// What a change adds under a weakness.
-pub(crate) fn weakened<T>(weakness: Option<Weakness>, rollup: &Rollup<T>, change: Change<T>) -> Contributions {
-    let change = match (weakness, change) {
-        (Some(Weakness::TtlRetracted), Change::Expire(old)) => Change::Remove(old),
-        (Some(Weakness::OldImageIgnored), Change::Modify { new, .. }) => Change::Insert(new),
-        (_, change) => change,
-    };
-    let mut contributions = rollup.contributions(&change);
-    if weakness == Some(Weakness::RetractTwice) && matches!(change, Change::Remove(_)) {
-        let amounts = contributions.values_mut().flat_map(|contribution| contribution.sums.values_mut());
-        amounts.for_each(|amount| *amount *= 2);
+impl<T> Aggregator<T> {
+    /// The same with a rule left out, to see that the simulation finds it.
+    pub fn weakened(mut self, weakness: Option<Weakness>) -> Self {
+        self.rules = Rules(weakness);
+        self
     }
-    contributions
 }
 
-/// The checkpoint with which a chunk's values are recorded.
-pub(crate) fn claimed(weakness: Option<Weakness>, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {
-    checkpoint.filter(|_| weakness != Some(Weakness::ClaimWithoutCheckpoint))
-}
+/// The rules as `rules.rs` has them, without the one that is left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Rules(pub(crate) Option<Weakness>);
 
-/// What a flush has still to do with a buffer, which may have been added in a request of its own.
-pub(crate) async fn added_before(
-    weakness: Option<Weakness>,
-    table: &Table,
-    rollup: &str,
-    shard: &Shard,
-    mut read: Checkpoint,
-    now: Timestamp,
-) -> Checkpoint {
-    if weakness == Some(Weakness::FlushInTwoRequests) {
-        let buffer = read.buffer.clone();
-        let commit = Commit { to: None, written: &read.buffer, buffer, also: None };
-        if let Ok(added) = shard.commit(table, rollup, &read, commit, now).await {
-            read = added;
-            read.buffer = Additions::default();
+impl Rules {
+    pub(crate) fn lacks(self, weakness: Weakness) -> bool {
+        self.0 == Some(weakness)
+    }
+
+    pub(crate) fn contributions<T>(self, rollup: &Rollup<T>, change: Change<T>) -> Contributions {
+        let change = match (self.0, change) {
+            (Some(Weakness::TtlRetracted), Change::Expire(old)) => Change::Remove(old),
+            (Some(Weakness::OldImageIgnored), Change::Modify { new, .. }) => Change::Insert(new),
+            (_, change) => change,
+        };
+        let mut contributions = rollup.contributions(&change);
+        if self.lacks(Weakness::RetractTwice) && matches!(change, Change::Remove(_)) {
+            let amounts = contributions.values_mut().flat_map(|contribution| contribution.sums.values_mut());
+            amounts.for_each(|amount| *amount *= 2);
         }
+        contributions
     }
-    read
+
+    pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {
+        checkpoint.filter(|_| !self.lacks(Weakness::ClaimWithoutCheckpoint))
+    }
+
+    pub(crate) fn is_open(self, record: FirstSeen, shard: ShardHash, checkpoint: Option<SequenceNumber>) -> bool {
+        !self.lacks(Weakness::SkippingCache) && record.is_uncounted_by(shard, checkpoint)
+    }
+
+    pub(crate) async fn start(
+        self,
+        (table, rollup, shard): (&Table, &str, &Shard),
+        read: Checkpoint,
+        to: Option<SequenceNumber>,
+        now: Timestamp,
+    ) -> Result<(Checkpoint, Option<SequenceNumber>), CommitError> {
+        if !self.lacks(Weakness::CheckpointOutsideTransaction) {
+            return Ok((read, to));
+        }
+        let commit = Commit { to, written: &Additions::default(), buffer: read.buffer.clone(), also: None };
+        Ok((shard.commit(table, rollup, &read, commit, now).await?, None))
+    }
+
+    pub(crate) async fn unflushed(
+        self,
+        (table, rollup, shard): (&Table, &str, &Shard),
+        mut read: Checkpoint,
+        now: Timestamp,
+    ) -> Checkpoint {
+        if self.lacks(Weakness::FlushInTwoRequests) {
+            let commit = Commit { to: None, written: &read.buffer, buffer: read.buffer.clone(), also: None };
+            if let Ok(added) = shard.commit(table, rollup, &read, commit, now).await {
+                read = added;
+                read.buffer = Additions::default();
+            }
+        }
+        read
+    }
+
+    pub(crate) fn redrive_shard(self, of_item: Shard) -> Shard {
+        if self.lacks(Weakness::ForgetfulRedrive) {
+            return Shard::new(crate::shard::OPERATOR, format!("redrive#{}", fastrand::u64(..)));
+        }
+        of_item
+    }
 }

@@ -125,7 +125,7 @@ async fn a_recount_whose_items_mostly_wait_is_refused() {
     assert!(view.check(&Scope::All).await.unwrap().is_right());
     view.tamper("-", "STAT#TOTAL", 7).await;
     assert_eq!(view.refusal(&Scope::All).await, RecountRefusal::MostlyPending { pending: 3, items: 5 });
-    // To add what is missing is safe.
+    // To add a missing number is safe.
     view.tamper("-", "STAT#TOTAL", -8).await;
     assert!(!view.check(&Scope::All).await.unwrap().is_right());
     view.tamper("-", "STAT#TOTAL", 8).await;
