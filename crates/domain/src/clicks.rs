@@ -17,11 +17,11 @@ pub struct Click {
     pub time: ClickTime,
     /// How many clicks the record stands for.
     pub count: ClickCount,
-    /// What was clicked.
+    /// The target of a click.
     pub target: Option<ClickTarget>,
 }
 
-/// What was clicked, such as a button or a page: 1 to 100 characters, no control characters.
+/// The target of a click, such as a button or a page: 1 to 100 characters, no control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClickTarget(String);
 

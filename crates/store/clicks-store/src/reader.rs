@@ -53,7 +53,7 @@ pub struct StoredClick {
     /// The id that the writer gave the click. Other clients write none, or one that is not a text.
     #[serde(default, deserialize_with = "readable", skip_serializing_if = "Option::is_none")]
     pub click_id: Option<String>,
-    /// What was clicked; `None` also for another client's attribute that is not a text.
+    /// The target; `None` also for another client's attribute that is not a text.
     #[serde(default, deserialize_with = "readable", skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }

@@ -28,7 +28,7 @@ pub struct CountedClick {
     pub hour: Option<i8>,
     /// How many clicks the item stands for.
     pub count: u32,
-    /// What was clicked.
+    /// The target of the clicks.
     pub target: Option<ClickTarget>,
 }
 

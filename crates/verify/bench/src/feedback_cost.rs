@@ -27,7 +27,7 @@ const TIME: Duration = Duration::from_secs(60);
 /// The labels of a record, each with a counter for each of its values.
 const LABELS: [&str; 7] = ["sentiment", "category", "product", "source", "persona", "urgency", "problem"];
 
-/// What one window delivers.
+/// The records of one window.
 struct Shape {
     what: &'static str,
     records: usize,

@@ -53,7 +53,7 @@ struct Written {
     maybe: Vec<Option<Value>>,
 }
 
-/// The rows that the programs write, and what they were answered.
+/// The rows that the programs write, and the answers to them.
 #[derive(Debug, Default)]
 pub struct Told {
     rows: Vec<Written>,
@@ -101,7 +101,7 @@ impl Told {
         Ok(told)
     }
 
-    /// Adds the counts of what was told earlier.
+    /// Adds the counts of earlier answers.
     pub fn after(self, earlier: &Self) -> Self {
         let Self { rows, answered, killed, refused } = self;
         let Self { answered: more, killed: also, refused: too, .. } = earlier;

@@ -23,7 +23,7 @@ struct Options {
     /// Plays only the history of this seed, and prints each event.
     #[arg(long)]
     seed: Option<u64>,
-    /// What is played.
+    /// The system to simulate.
     #[arg(long, value_enum, default_value_t = System::Clicks)]
     system: System,
     /// What counts the clicks.

@@ -1,4 +1,4 @@
-//! The newest events of all buses, for a person who wants to see what was sent.
+//! The newest events of all buses, for a person who looks for an event.
 
 use std::collections::VecDeque;
 

@@ -100,7 +100,7 @@ impl Source {
         Ok(())
     }
 
-    /// Makes the views of what is expected. They show the present rows.
+    /// Makes the views of the expected rows. They show the present rows.
     ///
     /// # Errors
     /// If PostgreSQL refuses.

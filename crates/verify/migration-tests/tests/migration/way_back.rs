@@ -343,7 +343,7 @@ async fn rows_whose_items_are_rightly_missing_stay_and_look_ups_are_no_owners() 
     for table in TABLES {
         before.push(digest(&mut migration, table, "true").await);
     }
-    // DynamoDB removes what has expired.
+    // DynamoDB removes expired items.
     Application(&migration).delete("ann", "SESSION#over").await;
     let outcome = migration.phase("rollback", &[]).await.unwrap();
     assert_eq!(outcome, PhaseOutcome::Done, "{:?}", migration.lines("not-returned.jsonl").unwrap());
