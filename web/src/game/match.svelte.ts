@@ -7,14 +7,7 @@ import { joinGame, socketUrl, type Seat } from './api.ts';
 import { BoardSession } from './board/session.ts';
 import { addLines, knowsAnswer, type ChatLine } from './chatLog.ts';
 import { isNewer, remainingMs } from './roomTime.ts';
-import {
-  GameSocket,
-  UNSENT_LINES_MAX,
-  type Later,
-  type SocketState,
-  type Transport,
-  type TransportEvents,
-} from './socket.ts';
+import { GameSocket, type Later, type SocketState, type Transport, type TransportEvents } from './socket.ts';
 import { Ticker } from './ticker.ts';
 import type { ClientMessage, ErrorMessage, Role, Room, ServerMessage } from './protocol.ts';
 
@@ -39,7 +32,7 @@ export class Match {
   role = $state<Role>('player');
   socket = $state.raw<SocketState>({ is: 'connecting' });
   lines = $state.raw<readonly ChatLine[]>([]);
-  /** Chat lines that wait for a connection. */
+  /** Chat lines that wait for a connection or for an acknowledgement. */
   unsent = $state.raw<readonly string[]>([]);
   /**
    * The last guess, if it was close. It is cleared by the next guess, by the end of the turn, or
@@ -85,9 +78,9 @@ export class Match {
       onMessage: (message) => this.#receive(message),
       onState: (state) => {
         this.socket = state;
-        if (state.is === 'live') this.unsent = [];
-        else this.#chatCaughtUp = false;
+        if (state.is !== 'live') this.#chatCaughtUp = false;
       },
+      onUnsent: (texts) => (this.unsent = texts),
     });
     this.#ticker = new Ticker(later, (version) => this.send({ action: 'tick', version }));
     this.#socket.start();
@@ -101,7 +94,6 @@ export class Match {
   /** Sends a chat line now, or after the next reconnect. */
   say(text: string): void {
     this.#seeNear(null);
-    if (!this.live) this.unsent = [...this.unsent, text].slice(-UNSENT_LINES_MAX);
     this.#said = { id: newUuidV7(Date.now()), text };
     this.#socket.say(this.#said.id, text);
   }
@@ -109,6 +101,11 @@ export class Match {
   /** Called when the network is back or the page is visible again. */
   wake(): void {
     this.#socket.wake();
+  }
+
+  /** Called when the network is lost. */
+  interrupt(): void {
+    this.#socket.interrupt();
   }
 
   /** Leaves the game and gives up the seat. */
@@ -119,6 +116,8 @@ export class Match {
 
   /** Disconnects without leaving: the player keeps the seat. */
   close(): void {
+    // Saves the last strokes.
+    this.board?.finish();
     this.#socket.close();
     this.#stop();
   }

@@ -11,8 +11,16 @@ import { parseMessage, PROTOCOL_VERSION, type ClientMessage, type ServerMessage 
 
 /** Keeps the connection alive: API Gateway closes one that is idle for 10 minutes. */
 export const PING_MS = 4 * 60_000;
-/** Without any message for this long after a `hello` or `ping`, the connection counts as lost. */
+/** Without any message for this long after a `hello`, the connection counts as lost. */
 export const SILENCE_MAX_MS = 10_000;
+/** The same after a `ping`. */
+export const PONG_MAX_MS = 5_000;
+/** Without any message for this long after a message that gets an answer, a `ping` is sent. */
+export const ANSWER_MAX_MS = 1_000;
+/** The same after `draw` and `save`, which get no answer. */
+export const INK_CHECK_MS = 5_000;
+/** How long a connection stays open after the last message, so that the message arrives. */
+const LAST_MESSAGE_MS = 3_000;
 /**
  * Lines that wait for a connection or for an acknowledgement. When there are more, the oldest is
  * dropped.
@@ -54,6 +62,8 @@ export interface SocketOptions {
   readonly random: () => number;
   readonly onMessage: (message: ServerMessage) => void;
   readonly onState: (state: SocketState) => void;
+  /** The lines of which the server has acknowledged none for {@link ANSWER_MAX_MS}. */
+  readonly onUnsent: (texts: readonly string[]) => void;
 }
 
 /**
@@ -69,6 +79,10 @@ interface UnsentLine {
   readonly id: string;
   readonly text: string;
   sends: number;
+  /** To be sent over this connection. */
+  isDue: boolean;
+  /** Without an acknowledgement for {@link ANSWER_MAX_MS}, or while there is no connection. */
+  isLate: boolean;
 }
 
 /** One browser's connection to one game. */
@@ -81,10 +95,15 @@ export class GameSocket {
   #live = false;
   #ended = false;
   #lines: UnsentLine[] = [];
+  /** The line that waits for its acknowledgement. */
+  #inFlight: string | null = null;
+  #cancelInFlight = () => {};
   #chatSeen = false;
   #cancelRetry = () => {};
   #cancelPing = () => {};
   #cancelSilence = () => {};
+  #checkMs = Infinity;
+  #cancelCheck = () => {};
   #cancelChatWait = () => {};
 
   constructor(options: SocketOptions) {
@@ -104,6 +123,9 @@ export class GameSocket {
   send(message: ClientMessage): boolean {
     if (!this.#live) return false;
     this.#transport?.send(JSON.stringify(message));
+    if (message.action !== 'ping') {
+      this.#check(message.action === 'draw' || message.action === 'save' ? INK_CHECK_MS : ANSWER_MAX_MS);
+    }
     return true;
   }
 
@@ -112,9 +134,15 @@ export class GameSocket {
    * once more.
    */
   say(id: string, text: string): void {
-    this.#lines.push({ id, text, sends: 0 });
+    const line: UnsentLine = { id, text, sends: 0, isDue: true, isLate: !this.#live };
+    this.#lines.push(line);
     if (this.#lines.length > UNSENT_LINES_MAX) this.#lines.shift();
-    if (this.#live) this.#sendLines((line) => line.sends === 0);
+    this.#sendNextLine();
+    if (!this.#live) this.#showUnsent();
+    this.#options.later(ANSWER_MAX_MS, () => {
+      line.isLate = true;
+      this.#showUnsent();
+    });
   }
 
   /**
@@ -132,10 +160,15 @@ export class GameSocket {
     }
   }
 
+  /** Called when the network is lost: does not wait until the connection is found dead. */
+  interrupt(): void {
+    if (this.#live) this.#lost();
+  }
+
   /** Sends `leave` and ends the connection for good. */
   leave(): void {
     this.send({ action: 'leave' });
-    this.#end({ is: 'ended', why: 'left' });
+    this.close();
   }
 
   /** Ends the connection for good without `leave`: the player keeps the seat. */
@@ -157,7 +190,7 @@ export class GameSocket {
       return;
     }
     if (!current()) return;
-    this.#expectAnswer();
+    this.#expectAnswer(SILENCE_MAX_MS);
     this.#transport = this.#options.open(ticket, {
       onOpen: () => {
         if (current()) this.#transport?.send(JSON.stringify({ action: 'hello', protocol: PROTOCOL_VERSION }));
@@ -173,6 +206,8 @@ export class GameSocket {
 
   #receive(text: string): void {
     this.#cancelSilence();
+    this.#cancelCheck();
+    this.#checkMs = Infinity;
     const message = parseMessage(text);
     if (message === null) return;
     this.#acknowledge(message);
@@ -181,8 +216,8 @@ export class GameSocket {
       this.#failures = 0;
       this.#schedulePing();
       this.#options.onState({ is: 'live' });
-      if (this.#chatSeen) this.#sendLines(() => true);
-      else this.#cancelChatWait = this.#options.later(CHAT_WAIT_MS, () => this.#sendLines(() => true));
+      if (this.#chatSeen) this.#sendLines();
+      else this.#cancelChatWait = this.#options.later(CHAT_WAIT_MS, () => this.#sendLines());
     }
     if (message.type === 'replaced' || message.type === 'kicked') {
       this.#end({ is: 'ended', why: message.type });
@@ -193,7 +228,7 @@ export class GameSocket {
     if (message.type === 'chat' && !this.#chatSeen) {
       this.#chatSeen = true;
       this.#cancelChatWait();
-      if (this.#live) this.#sendLines(() => true);
+      if (this.#live) this.#sendLines();
     }
   }
 
@@ -205,15 +240,37 @@ export class GameSocket {
         : message.type === 'near' || message.type === 'error'
           ? [message.id]
           : [];
-    if (ids.length > 0) this.#lines = this.#lines.filter((line) => !ids.includes(line.id));
+    if (ids.length === 0) return;
+    this.#lines = this.#lines.filter((line) => !ids.includes(line.id));
+    this.#showUnsent();
+    if (ids.includes(this.#inFlight)) this.#lineDone();
   }
 
-  #sendLines(which: (line: UnsentLine) => boolean): void {
-    this.#lines = this.#lines.filter((line) => line.sends < LINE_SENDS_MAX);
-    for (const line of this.#lines.filter(which)) {
-      line.sends += 1;
-      this.send({ action: 'say', id: line.id, text: line.text });
-    }
+  #showUnsent(): void {
+    this.#options.onUnsent(this.#lines.filter((line) => line.isLate).map((line) => line.text));
+  }
+
+  /** Sends the lines again that an earlier connection may have lost. */
+  #sendLines(): void {
+    for (const line of this.#lines) line.isDue ||= line.id !== this.#inFlight && line.sends < LINE_SENDS_MAX;
+    this.#sendNextLine();
+  }
+
+  /** One line at a time: the server would receive several in any order, and refuse some of them. */
+  #sendNextLine(): void {
+    const line = this.#lines.find(({ isDue }) => isDue);
+    if (!this.#live || this.#inFlight !== null || line === undefined) return;
+    line.isDue = false;
+    line.sends += 1;
+    this.#inFlight = line.id;
+    this.send({ action: 'say', id: line.id, text: line.text });
+    this.#cancelInFlight = this.#options.later(ANSWER_MAX_MS, () => this.#lineDone());
+  }
+
+  #lineDone(): void {
+    this.#cancelInFlight();
+    this.#inFlight = null;
+    this.#sendNextLine();
   }
 
   #schedulePing(): void {
@@ -223,17 +280,27 @@ export class GameSocket {
 
   #ping(): void {
     this.send({ action: 'ping' });
-    this.#expectAnswer();
+    this.#expectAnswer(PONG_MAX_MS);
     this.#schedulePing();
   }
 
-  #expectAnswer(): void {
+  /** Sends a `ping` after a silence, unless an earlier one is already planned. */
+  #check(afterMs: number): void {
+    if (afterMs >= this.#checkMs) return;
+    this.#cancelCheck();
+    this.#checkMs = afterMs;
+    this.#cancelCheck = this.#options.later(afterMs, () => this.#ping());
+  }
+
+  #expectAnswer(maxMs: number): void {
     this.#cancelSilence();
-    this.#cancelSilence = this.#options.later(SILENCE_MAX_MS, () => this.#lost());
+    this.#cancelSilence = this.#options.later(maxMs, () => this.#lost());
   }
 
   #lost(): void {
-    this.#drop();
+    this.#drop()?.close();
+    for (const line of this.#lines) line.isLate = true;
+    this.#showUnsent();
     this.#failures += 1;
     this.#options.onState({ is: 'reconnecting' });
     const pauseMs = backoffMs(BACKOFF, this.#failures, this.#options.random());
@@ -244,18 +311,31 @@ export class GameSocket {
   #end(state: SocketState): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#drop();
+    const transport = this.#drop();
+    // Stops the end of the connection from overtaking its last message. After `leave` the server
+    // closes the connection.
+    if (transport) this.#options.later(LAST_MESSAGE_MS, () => transport.close());
     this.#cancelRetry();
     this.#options.onState(state);
   }
 
-  #drop(): void {
+  /** Forgets the connection, and returns it to be closed. */
+  #drop(): Transport | undefined {
     this.#attempt += 1;
     this.#live = false;
     this.#chatSeen = false;
-    for (const cancel of [this.#cancelPing, this.#cancelSilence, this.#cancelChatWait]) cancel();
+    this.#checkMs = Infinity;
+    this.#inFlight = null;
+    for (const cancel of [
+      this.#cancelPing,
+      this.#cancelSilence,
+      this.#cancelCheck,
+      this.#cancelChatWait,
+      this.#cancelInFlight,
+    ])
+      cancel();
     const transport = this.#transport;
     this.#transport = undefined;
-    transport?.close();
+    return transport;
   }
 }

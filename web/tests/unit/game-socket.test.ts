@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GameSocket, PING_MS, SILENCE_MAX_MS, UNSENT_LINES_MAX, type TransportEvents } from '../../src/game/socket.ts';
-import type { SocketState } from '../../src/game/socket.ts';
+import {
+  ANSWER_MAX_MS,
+  GameSocket,
+  INK_CHECK_MS,
+  PING_MS,
+  PONG_MAX_MS,
+  SILENCE_MAX_MS,
+  UNSENT_LINES_MAX,
+  type SocketState,
+  type TransportEvents,
+} from '../../src/game/socket.ts';
 import { ApiError } from '../../src/shared/api.ts';
 import { example, FakeTime } from './game-fakes.ts';
 
@@ -18,6 +27,7 @@ class World {
   readonly connections: Connection[] = [];
   readonly states: SocketState[] = [];
   readonly received: string[] = [];
+  unsent: readonly string[] = [];
   tickets = 0;
   refuse: ApiError | null = null;
   readonly socket = new GameSocket({
@@ -37,6 +47,7 @@ class World {
     random: () => 1,
     onMessage: (message) => this.received.push(message.type),
     onState: (state) => this.states.push(state),
+    onUnsent: (texts) => (this.unsent = texts),
   });
 
   get now(): Connection {
@@ -238,6 +249,60 @@ test('a line that is in the chat history is not sent again', async () => {
   assert.deepEqual(world.said, []);
 });
 
+test('a line looks unsent after a second without an answer', async () => {
+  const world = new World();
+  await world.start();
+  const { lines } = JSON.parse(example('chat')) as { lines: { id: string }[] };
+  world.socket.say(lines[2]!.id, 'にんじん');
+  assert.deepEqual(world.unsent, []);
+  world.time.pass(ANSWER_MAX_MS);
+  assert.deepEqual(world.unsent, ['にんじん']);
+  world.say('chat');
+  assert.deepEqual(world.unsent, []);
+});
+
+for (const [what, message, waitMs] of [
+  ['a line', null, ANSWER_MAX_MS],
+  ['a drawing', { action: 'draw', turnId: '01.01', seq: 1, ops: [] }, INK_CHECK_MS],
+  ['an action', { action: 'start' }, ANSWER_MAX_MS],
+] as const) {
+  test(`${what} finds a dead connection within seconds`, async () => {
+    const world = new World();
+    await world.start();
+    if (message === null) world.socket.say('line-1', 'ねこ');
+    else world.socket.send(message);
+    world.time.pass(waitMs);
+    assert.equal(world.now.sent.at(-1)?.action, 'ping');
+    assert.equal(world.state, 'live');
+    world.time.pass(PONG_MAX_MS);
+    assert.equal(world.state, 'reconnecting');
+  });
+}
+
+test('an answer within a second saves the ping', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.send({ action: 'start' });
+  world.say('room-drawing-guesser');
+  world.time.pass(SILENCE_MAX_MS);
+  assert.deepEqual(
+    world.now.sent.map(({ action }) => action),
+    ['hello', 'start'],
+  );
+});
+
+test('a lost network is seen at once, and lines wait for it', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.interrupt();
+  assert.equal(world.state, 'reconnecting');
+  world.socket.say('line-1', 'ねこ');
+  assert.deepEqual(world.unsent, ['ねこ']);
+  world.socket.wake();
+  await world.welcomed();
+  assert.deepEqual(world.said, ['line-1']);
+});
+
 test('near and error acknowledge a line too', async () => {
   const world = new World();
   await world.start();
@@ -269,6 +334,12 @@ test('the number of waiting lines is limited, and the newest stay', async () => 
   world.socket.start();
   for (let i = 0; i < UNSENT_LINES_MAX + 5; i++) world.socket.say(`line-${i}`, 'ねこ');
   await world.welcomed();
+  assert.equal(world.said.length, 1, 'one line at a time');
+  for (let i = 0; i < UNSENT_LINES_MAX; i++) {
+    world.time.pass(ANSWER_MAX_MS - 1);
+    world.say('pong');
+    world.time.pass(1);
+  }
   assert.equal(world.said.length, UNSENT_LINES_MAX);
   assert.equal(world.said.at(-1), `line-${UNSENT_LINES_MAX + 4}`);
 });
@@ -291,7 +362,10 @@ test('leaving sends leave and ends the connection', async () => {
   const world = new World();
   await world.start();
   world.socket.leave();
+  assert.deepEqual(world.states.at(-1), { is: 'ended', why: 'left' });
   assert.equal(world.now.sent.at(-1)?.action, 'leave');
+  assert.equal(world.now.closed, false, 'the server closes it after the message');
+  world.time.pass(SILENCE_MAX_MS);
   assert.equal(world.now.closed, true);
   assert.equal(world.time.pending, 0);
 });
