@@ -6,7 +6,7 @@ export const en = {
   footer: 'The host chooses whether the words are in Japanese or English.',
 
   name: 'Your name',
-  nameHint: 'Up to 10 letters and digits.',
+  nameHint: 'Up to 10 letters, digits and spaces.',
   nameFaults: {
     empty: 'Enter your name.',
     tooLong: 'Use 10 characters or fewer.',
@@ -68,7 +68,10 @@ export const en = {
   invited: 'You are invited to play',
   invitedBy: (name: string) => `${name} invites you to play`,
   running: 'The game has started. You can still join.',
-  alreadyOver: 'This game is over.',
+  alreadyOver: 'This game is over',
+  noGame: 'There is no game at this link',
+  full: 'This game is full',
+  fullDetail: (seats: number) => `All ${seats} seats are taken. You can watch the game.`,
   play: 'Play',
   watch: 'Just watch',
   entering: 'Joining…',
@@ -157,7 +160,7 @@ export const en = {
     skipped: (name: string) => `${name}’s turn was skipped`,
     host: (name: string) => `${name} is the host now`,
   },
-  near: (text: string) => `“${text}” is close!`,
+  near: (text: string) => `“${text}” is close! Check the spelling, or send the word alone.`,
   unsent: 'not sent yet',
   secret: 'secret chat',
   chatEmpty: 'No messages yet. Say hello!',
@@ -200,7 +203,7 @@ export const en = {
   left: 'You left the game',
   refused: 'The server did not accept this',
   problems: {
-    'game-not-found': 'Game not found. It may have expired. Ask the host for a new link.',
+    'game-not-found': 'The link is incomplete, or the game has expired. Ask the host for a new link.',
     'game-full': 'This game is full. You can watch it.',
     'too-many-spectators': 'This game has no room for more spectators.',
     'game-finished': 'This game is over.',

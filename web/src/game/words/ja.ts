@@ -8,7 +8,7 @@ export const ja: Words = {
   footer: 'お題の言語（日本語または英語）は、ホストが選びます。',
 
   name: 'ニックネーム',
-  nameHint: '文字と数字で10文字まで。',
+  nameHint: '文字、数字、空白で10文字まで。',
   nameFaults: {
     empty: 'ニックネームを入力してください。',
     tooLong: '10文字以内で入力してください。',
@@ -70,7 +70,10 @@ export const ja: Words = {
   invited: 'ゲームに招待されています',
   invitedBy: (name) => `${name}さんのゲームに招待されています`,
   running: 'ゲームは進行中です。途中からでも参加できます。',
-  alreadyOver: 'このゲームは終了しました。',
+  alreadyOver: 'このゲームは終了しました',
+  noGame: 'このリンクのゲームは見つかりません',
+  full: 'このゲームは満員です',
+  fullDetail: (seats) => `${seats}人の席がすべて埋まっています。観戦はできます。`,
   play: '参加する',
   watch: '観戦だけする',
   entering: '参加しています…',
@@ -158,7 +161,7 @@ export const ja: Words = {
     skipped: (name) => `${name}さんの番がスキップされました`,
     host: (name) => `${name}さんがホストになりました`,
   },
-  near: (text) => `おしい！「${text}」`,
+  near: (text) => `おしい！「${text}」 つづりを確かめるか、答えだけを送ってください。`,
   unsent: '未送信',
   secret: 'ないしょ話',
   chatEmpty: 'あいさつしてみましょう。',
@@ -201,7 +204,8 @@ export const ja: Words = {
   left: 'ゲームから退出しました',
   refused: 'サーバーで受け付けられませんでした',
   problems: {
-    'game-not-found': 'ゲームが見つかりません。期限が切れた可能性があります。ホストに新しいリンクをもらってください。',
+    'game-not-found':
+      'リンクが途中で切れているか、ゲームの期限が切れています。ホストに新しいリンクをもらってください。',
     'game-full': 'このゲームは満員です。観戦はできます。',
     'too-many-spectators': 'このゲームの観戦者は上限に達しています。',
     'game-finished': 'このゲームは終了しました。',

@@ -50,25 +50,58 @@ test('a pasted text with a game code opens the game, one without shows an error'
   await close();
 });
 
-for (const [type, status, words] of /** @type {const} */ ([
-  ['game-not-found', 404, 'Game not found.'],
-  ['game-finished', 409, 'This game is over.'],
-  ['kicked', 403, 'You were kicked from this game.'],
-  ['too-many-spectators', 409, 'This game has no room for more spectators.'],
+test('joining says why there is no place left', async () => {
+  const server = await GameServer.at('room-waiting');
+  const answer = named(409, 'too-many-spectators', 'No');
+  server.answers[`POST /games/${gameId}/players`] = (route) => route.fulfill(answer);
+  const { page, close } = await open({ at: table, prepare: (page) => server.install(page) });
+  await page.getByLabel('Your name').fill('Ann');
+  await page.getByRole('button', { name: 'Just watch' }).click();
+  await page.getByRole('alert').getByText('This game has no room for more spectators.').waitFor();
+  await close();
+});
+
+const noGame = {
+  en: [
+    'There is no game at this link',
+    'The link is incomplete, or the game has expired. Ask the host for a new link.',
+  ],
+  ja: [
+    'このリンクのゲームは見つかりません',
+    'リンクが途中で切れているか、ゲームの期限が切れています。ホストに新しいリンクをもらってください。',
+  ],
+};
+
+for (const [what, answer, changes, said] of /** @type {const} */ ([
+  ['a link without a game', named(404, 'game-not-found', 'No'), {}, noGame],
+  ['a broken link', named(400, 'invalid-parameter', 'Bad', { detail: 'gameId: not a UUID' }), {}, noGame],
+  ['a finished game', null, { status: 'finished' }, { en: ['This game is over'], ja: ['このゲームは終了しました'] }],
+  [
+    'a full game',
+    null,
+    { settings: { playerCount: 2 } },
+    {
+      en: ['This game is full', 'All 2 seats are taken. You can watch the game.'],
+      ja: ['このゲームは満員です', '2人の席がすべて埋まっています。観戦はできます。'],
+    },
+  ],
 ])) {
-  test(`joining a closed game says why (${type})`, async () => {
-    const server = await GameServer.at('room-waiting');
-    const answer = named(status, type, 'No');
-    server.answers[`POST /games/${gameId}/players`] = (route) => route.fulfill(answer);
-    if (type === 'game-not-found') server.answers[`GET /games/${gameId}`] = (route) => route.fulfill(answer);
-    const { page, close } = await open({ at: table, prepare: (page) => server.install(page) });
-    if (type !== 'game-not-found') {
-      await page.getByLabel('Your name').fill('Ann');
-      await page.getByRole('button', { name: 'Play' }).click();
-    }
-    await page.getByRole('alert').getByText(words).waitFor();
-    await close();
-  });
+  for (const language of /** @type {const} */ (['en', 'ja'])) {
+    test(`the page of ${what} says that and nothing else (${language})`, async () => {
+      const server = await GameServer.at('room-waiting');
+      const { settings, ...others } = /** @type {{ settings?: object, status?: string }} */ (changes);
+      server.room = { ...server.room, ...others, settings: { ...server.room['settings'], ...settings } };
+      if (answer) server.answers[`GET /games/${gameId}`] = (route) => route.fulfill(answer);
+      const { page, close } = await open({ at: table, locale: language, prepare: (page) => server.install(page) });
+      const door = page.locator('.door');
+      await door.getByRole('heading', { name: said[language][0] ?? '', exact: true }).waitFor();
+      const texts = (await door.innerText()).split('\n').filter((text) => text.trim() !== '');
+      // Who finds a full game may watch it.
+      if (what === 'a full game') texts.splice(said[language].length, 3);
+      assert.deepEqual(texts, [...said[language], language === 'en' ? 'Back to the start page' : '最初の画面に戻る']);
+      await close();
+    });
+  }
 }
 
 test('a token that the server rejects is dropped, and the player joins as a new one', async () => {
