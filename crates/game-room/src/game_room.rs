@@ -131,7 +131,12 @@ impl<S: Sockets> GameRoom<S> {
             Ok(read) => read,
             Err(refused) => return self.refuse(connection_id, refused).await,
         };
-        match self.carry_out(connection_id, message, now_ms).await {
+        let is_leave = message == ClientMessage::Command(Command::Leave);
+        let mut carried_out = self.carry_out(connection_id, message, now_ms).await;
+        if is_leave && matches!(carried_out, Err(Failure::NotConnected)) {
+            carried_out = self.leave_after_end(connection_id, now_ms).await;
+        }
+        match carried_out {
             Ok(()) => MessageOutcome::DONE,
             Err(Failure::Problem(problem)) => self.refuse(connection_id, RefusedMessage { problem, echo }).await,
             Err(Failure::NotConnected) => {
@@ -144,7 +149,7 @@ impl<S: Sockets> GameRoom<S> {
             Err(Failure::HelloTimeout(connection)) => {
                 let last = vec![ServerMessage::from(RefusedMessage { problem: HELLO_FIRST, echo }).encode()];
                 deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(connection_id, last) }]).await;
-                if let Err(error) = self.connections.disconnect(connection_id, &connection).await {
+                if let Err(error) = self.connections.disconnect(connection_id, &connection, now_ms).await {
                     tracing::warn!(%error, "a connection that was closed could not be forgotten");
                 }
                 MessageOutcome { status: 409, outcome: HELLO_FIRST.name() }

@@ -20,8 +20,11 @@ const REVEALS_MAX: u32 = 200;
 const GONE_ROUNDS_MAX: u32 = 3;
 
 /// A command and the connection that sent it. Without both, only time and presence are updated.
+#[derive(Default)]
 pub(crate) struct PlayRequest<'a> {
     pub(crate) asker: Option<&'a str>,
+    /// The sender, if the connection has ended since.
+    pub(crate) ended: Option<Participant>,
     pub(crate) command: Option<Command>,
 }
 
@@ -52,7 +55,7 @@ struct Decision {
 impl<S: Sockets> GameRoom<S> {
     /// Carries out a command and broadcasts its outcome.
     pub(crate) async fn command(&self, asker: Asker<'_>, command: Command) -> Result<(), Failure> {
-        let request = PlayRequest { asker: Some(asker.connection_id), command: Some(command) };
+        let request = PlayRequest { asker: Some(asker.connection_id), ended: None, command: Some(command) };
         let played = self.play(asker.game_id, &request, asker.now_ms).await?;
         let refusal = played.refusal;
         self.broadcast(played, request.asker, asker.now_ms).await?;
@@ -62,7 +65,7 @@ impl<S: Sockets> GameRoom<S> {
     /// Updates a game's time and presence, and broadcasts the changes. Returns the dead
     /// connections.
     pub(crate) async fn refresh(&self, game_id: GameId, now_ms: u64) -> Result<Vec<String>, Failure> {
-        let played = self.play(game_id, &PlayRequest { asker: None, command: None }, now_ms).await?;
+        let played = self.play(game_id, &PlayRequest::default(), now_ms).await?;
         self.send_to_listeners(played, None, now_ms).await
     }
 
@@ -88,7 +91,7 @@ impl<S: Sockets> GameRoom<S> {
                 return;
             }
             for listener in listeners.iter().filter(|listener| gone.contains(&listener.connection_id)) {
-                if let Err(error) = self.forget(game_id, listener).await {
+                if let Err(error) = self.connections.forget(game_id, listener, now_ms).await {
                     tracing::warn!(%error, "a connection that is gone could not be forgotten");
                 }
             }
@@ -125,7 +128,7 @@ impl<S: Sockets> GameRoom<S> {
             };
             let asker = match request.asker {
                 Some(connection_id) => Some(asking_participant(&listeners, connection_id)?),
-                None => None,
+                None => request.ended.clone(),
             };
             if !std::mem::replace(&mut has_taken_allowance, true) {
                 self.take_allowance(&before.room, &listeners, request, now_ms).await?;
@@ -226,7 +229,7 @@ impl<S: Sockets> GameRoom<S> {
         let outgoing = OutgoingMessages::new(&played, asker, now_ms);
         let gone = crate::fan_out::deliver(&self.sockets, outgoing.deliveries()).await;
         for listener in listeners.iter().filter(|listener| outgoing.disconnects(listener)) {
-            if let Err(error) = self.forget(game_id, listener).await {
+            if let Err(error) = self.connections.forget(game_id, listener, now_ms).await {
                 tracing::warn!(%error, "a connection that was closed could not be forgotten");
             }
         }

@@ -5,7 +5,7 @@
 //! function died between the two writes. The next function that works on the game finds the
 //! difference and corrects the room.
 
-use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
+use domain::game::{Command, Participant, PlayerId, Refusal, Room};
 use game_store::{Connection, Freshness, GreetOutcome, Listener, may_spectate};
 use lambda_kit::problem::Problem;
 use store_base::StoreError;
@@ -27,7 +27,7 @@ impl<S: Sockets> GameRoom<S> {
         let Asker { connection_id, game_id, now_ms } = asker;
         let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
         if let Some(refusal) = place_refusal(&live.room, &live.listeners, &connection.who()) {
-            return self.reject_connection(connection_id, connection, refusal_problem(refusal)).await;
+            return self.reject_connection(asker, connection, refusal_problem(refusal)).await;
         }
         let is_new = live.listeners.iter().all(|listener| listener.connection_id != connection_id);
         if is_new {
@@ -35,13 +35,14 @@ impl<S: Sockets> GameRoom<S> {
                 GreetOutcome::Yes => {}
                 GreetOutcome::NoPlace => {
                     return self
-                        .reject_connection(connection_id, connection, refusal_problem(Refusal::TooManySpectators))
+                        .reject_connection(asker, connection, refusal_problem(Refusal::TooManySpectators))
                         .await;
                 }
                 GreetOutcome::Ended => return Err(Failure::NotConnected),
             }
         }
-        let mut played = self.play(game_id, &PlayRequest { asker: Some(connection_id), command: None }, now_ms).await?;
+        let request = PlayRequest { asker: Some(connection_id), ..PlayRequest::default() };
+        let mut played = self.play(game_id, &request, now_ms).await?;
         let Some(who) = played.asker.take() else { return Err(Failure::NotConnected) };
         self.close_older_connections(&played.listeners, connection_id).await;
 
@@ -86,18 +87,24 @@ impl<S: Sockets> GameRoom<S> {
 
     async fn handle_disconnect(&self, connection_id: &str, now_ms: u64) -> Result<&'static str, Failure> {
         let Some(connection) = self.connections.get(connection_id).await? else { return Ok("known") };
-        if !self.connections.disconnect(connection_id, &connection).await? {
+        if !self.connections.disconnect(connection_id, &connection, now_ms).await? {
             return Ok("replaced");
         }
-        let played = self.play(connection.game_id, &PlayRequest { asker: None, command: None }, now_ms).await?;
+        let played = self.play(connection.game_id, &PlayRequest::default(), now_ms).await?;
         // The leaving of a spectator does not change the room, but everybody sees their number.
         self.broadcast(PlayOutcome { has_changed: true, ..played }, None, now_ms).await?;
         Ok("away")
     }
 
-    /// Removes a connection from the table without sending anything.
-    pub(crate) async fn forget(&self, game_id: GameId, listener: &Listener) -> Result<(), StoreError> {
-        self.connections.forget(game_id, listener).await
+    /// Handles a `leave` whose connection has already ended: API Gateway reports a message and the
+    /// end of its connection in any order.
+    pub(crate) async fn leave_after_end(&self, connection_id: &str, now_ms: u64) -> Result<(), Failure> {
+        let ended = self.connections.take_ended(connection_id).await?;
+        let (game_id, player) = ended.ok_or(Failure::NotConnected)?;
+        let ended = Some(Participant::Player(player));
+        let request = PlayRequest { ended, command: Some(Command::Leave), ..PlayRequest::default() };
+        let played = self.play(game_id, &request, now_ms).await?;
+        self.broadcast(played, None, now_ms).await
     }
 
     /// The commands that bring the room's presence up to date with the listeners.
@@ -116,6 +123,12 @@ impl<S: Sockets> GameRoom<S> {
             // has a connection in the table, and is not away.
             if !listens && player.is_connected() && !self.connections.is_connected(room.id, player.id).await? {
                 commands.push((player.id, Command::Disconnect));
+                let draws = room.turn().filter(|turn| turn.drawer == player.id && room.may_see_drawing(turn.id));
+                if let Some(turn) = draws
+                    && self.strokes.of_turn(room.id, turn.id).await?.is_empty()
+                {
+                    commands.push((player.id, Command::DrewNothing));
+                }
             }
         }
         Ok(commands)
@@ -124,14 +137,15 @@ impl<S: Sockets> GameRoom<S> {
     /// Sends a problem to one connection and closes it.
     async fn reject_connection(
         &self,
-        connection_id: &str,
+        asker: Asker<'_>,
         connection: &Connection,
         problem: Problem,
     ) -> Result<(), Failure> {
+        let Asker { connection_id, now_ms, .. } = asker;
         let refused = RefusedMessage { problem, echo: Echo { action: Some("hello".to_owned()), ..Echo::default() } };
         let messages = vec![ServerMessage::from(refused).encode()];
         deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(connection_id, messages) }]).await;
-        self.connections.disconnect(connection_id, connection).await?;
+        self.connections.disconnect(connection_id, connection, now_ms).await?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The game room on a real engine: messages and their receivers, stored items, and refusals.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::{Language, SPECTATORS_MAX, Settings, VOTER_SEATED_MS};
+use domain::game::{Language, SPECTATORS_MAX, Settings, UNDRAWN_AWAY_MS, VOTER_SEATED_MS};
 use game_store::Role;
 use serde_json::{Value, json};
 use tests::game_table::{connection, player};
@@ -208,6 +208,45 @@ async fn a_second_tab_takes_the_place_of_the_first() {
 }
 
 #[tokio::test]
+async fn a_leave_counts_that_arrives_after_its_connection_ended() {
+    let table = GameTable::with_players(3).await.unwrap();
+    table.start_drawing(3, "りんご").await.unwrap();
+    let leave = json!({"action": "leave"});
+    table.room.disconnected(&connection(0), table.now_ms()).await;
+    assert_eq!(table.instance().message(&connection(0), &leave.to_string(), table.now_ms()).await.outcome, "done");
+    assert!(table.live().await.unwrap().room.player(player(0)).is_none());
+    let room = table.last_room(&connection(1)).unwrap();
+    assert_eq!((&room["turn"]["phase"], room["players"].as_array().unwrap().len()), (&json!("reveal"), 2));
+    assert_eq!(table.send(&connection(0), &leave).await.outcome, "replaced", "a leave counts once");
+
+    // The player has come back: the late leave of the old connection is void.
+    table.room.disconnected(&connection(1), table.now_ms()).await;
+    table.open("again", 1).await.unwrap();
+    table.say_hello("again").await;
+    assert_eq!(table.send(&connection(1), &leave).await.outcome, "replaced");
+    assert!(table.live().await.unwrap().room.player(player(1)).unwrap().is_connected());
+}
+
+#[tokio::test]
+async fn a_turn_moves_on_without_a_drawer_who_drew_nothing() {
+    let still_runs = async |draws: bool| {
+        let table = GameTable::with_players(3).await.unwrap();
+        table.start_drawing(3, "りんご").await.unwrap();
+        if draws {
+            assert_eq!(table.send(&connection(0), &save(1, 1..=1)).await.outcome, "done");
+        }
+        table.room.disconnected(&connection(0), table.now_ms()).await;
+        let room = table.last_room(&connection(1)).unwrap();
+        let version = room["version"].as_u64().unwrap();
+        table.pass(UNDRAWN_AWAY_MS);
+        table.send(&connection(1), &json!({"action": "tick", "version": version})).await;
+        table.live().await.unwrap().room.turn().unwrap().phase.is_secret()
+    };
+    assert!(!still_runs(false).await, "nothing is drawn: the turn ends");
+    assert!(still_runs(true).await, "a drawing can still be guessed");
+}
+
+#[tokio::test]
 async fn who_is_gone_is_away_and_comes_back_to_seat_and_score() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
@@ -267,7 +306,7 @@ async fn a_function_that_died_before_telling_that_somebody_left_is_made_up_for()
     // `$disconnect` forgot the connection, and died before it looked after the room.
     let connections = game_store::Connections::new(&table.db.table(Database::GAMES));
     let whose = connections.get(&connection(2)).await.unwrap().unwrap();
-    connections.disconnect(&connection(2), &whose).await.unwrap();
+    connections.disconnect(&connection(2), &whose, table.now_ms()).await.unwrap();
     assert!(table.live().await.unwrap().room.player(player(2)).unwrap().is_connected());
     table.say(1, "みかん").await;
     assert!(!table.live().await.unwrap().room.player(player(2)).unwrap().is_connected());

@@ -23,6 +23,8 @@ pub enum Command {
     Connect,
     /// The connection has closed; the seat stays.
     Disconnect,
+    /// Reports that the drawer, who is away, has drawn nothing.
+    DrewNothing,
     /// Gives up the seat and its points.
     Leave,
     /// Changes the settings. Only the host may, while the game waits.

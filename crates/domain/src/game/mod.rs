@@ -37,7 +37,7 @@ pub use play::{Game, NewGame, TornRead};
 pub use room::{
     Award, AwardReason, CHOOSING_MS, ClientTag, DRAWER_AWAY_MS, HOST_AWAY_MS, KICKED_MAX, PAUSE_MS_MAX, PLAYERS_MIN,
     Phase, Player, Playing, REVEAL_MS, Room, SEAT_HELD_MS, SOLVERS_MAX, SPECTATORS_MAX, Solver, Stage,
-    TURNS_PER_ROUND_MAX, Turn, VOTER_SEATED_MS,
+    TURNS_PER_ROUND_MAX, Turn, UNDRAWN_AWAY_MS, VOTER_SEATED_MS,
 };
 pub use scoring::{Standing, standings};
 pub use secret::{Answer, Secret, TurnSecret};

@@ -11,6 +11,8 @@ pub const CHOOSING_MS: u64 = 20_000;
 pub const REVEAL_MS: u64 = 8_000;
 /// The time a drawer has to be away before other players may skip the turn.
 pub const DRAWER_AWAY_MS: u64 = 10_000;
+/// The time after which a turn ends whose drawer went away before drawing anything.
+pub const UNDRAWN_AWAY_MS: u64 = 20_000;
 /// The time a host has to be away before another player becomes host of the waiting game.
 pub const HOST_AWAY_MS: u64 = 30_000;
 /// The time for which a seat is reserved for a player who has not connected yet. Later, another
@@ -133,6 +135,8 @@ pub struct Turn {
     pub started_at_ms: u64,
     /// When the phase is over, unless the game is paused.
     pub deadline_ms: u64,
+    /// When the turn ends because its drawer is away and has drawn nothing.
+    pub abandoned_at_ms: Option<u64>,
     /// The players who guessed the answer, in order; they may have left the game since.
     pub solvers: Vec<Solver>,
     /// The current phase.

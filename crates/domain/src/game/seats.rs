@@ -3,7 +3,8 @@
 use super::command::{DisconnectReason, Effect, Refusal, SystemText};
 use super::play::Asked;
 use super::room::{
-    KICKED_MAX, PLAYERS_MIN, Phase, Player, Playing, SEAT_HELD_MS, SOLVERS_MAX, Stage, VOTER_SEATED_MS, VOTES_MIN,
+    KICKED_MAX, PLAYERS_MIN, Phase, Player, Playing, SEAT_HELD_MS, SOLVERS_MAX, Stage, UNDRAWN_AWAY_MS,
+    VOTER_SEATED_MS, VOTES_MIN,
 };
 use super::time::is_guessing;
 use super::{PlayerId, PlayerName};
@@ -60,10 +61,11 @@ impl Asked {
             self.tell(SystemText::Joined, me);
         }
         let now_ms = self.now_ms;
-        if let Stage::Playing(Playing { turn, paused_at_ms, .. }) = &mut self.game.room.stage
-            && let Some(since) = paused_at_ms.take()
-        {
-            turn.deadline_ms += now_ms - since;
+        if let Stage::Playing(Playing { turn, paused_at_ms, .. }) = &mut self.game.room.stage {
+            let paused_ms = paused_at_ms.take().map_or(0, |since| now_ms - since);
+            turn.deadline_ms += paused_ms;
+            let abandoned_at_ms = turn.abandoned_at_ms.filter(|_| turn.drawer != me);
+            turn.abandoned_at_ms = abandoned_at_ms.map(|at_ms| at_ms + paused_ms);
         }
         self.settle();
         Ok(())
@@ -79,6 +81,19 @@ impl Asked {
             // later here.
             seat.away_since_ms = Some(now_ms.max(seat.joined_at_ms + 1));
             self.settle();
+        }
+        Ok(())
+    }
+
+    pub(super) fn drew_nothing(&mut self, me: PlayerId) -> Result<(), Refusal> {
+        let ends_at_ms = self.now_ms + UNDRAWN_AWAY_MS;
+        let is_away = !self.seat(me)?.is_connected();
+        if let Stage::Playing(Playing { turn, .. }) = &mut self.game.room.stage
+            && turn.drawer == me
+            && is_away
+            && matches!(turn.phase, Phase::Drawing { .. })
+        {
+            turn.abandoned_at_ms.get_or_insert(ends_at_ms);
         }
         Ok(())
     }

@@ -24,7 +24,10 @@ impl Room {
                 let is_drawing = matches!(turn.phase, Phase::Drawing { .. });
                 Some(since + PAUSE_MS_MAX - if is_drawing { REVEAL_MS } else { 0 })
             }
-            Stage::Playing(Playing { turn, .. }) => Some(self.hint_at_ms(turn).unwrap_or(turn.deadline_ms)),
+            Stage::Playing(Playing { turn, .. }) => {
+                let ordinary = self.hint_at_ms(turn).unwrap_or(turn.deadline_ms);
+                Some(turn.abandoned_at_ms.map_or(ordinary, |at_ms| ordinary.min(at_ms)))
+            }
         }
     }
 
@@ -69,6 +72,10 @@ impl Game {
             (Phase::Drawing { .. }, Some(since)) => self.reveal(since, false),
             (_, Some(_)) => self.finish(at_ms),
             (Phase::Choosing, None) => self.choose_for_drawer(at_ms, effects),
+            (Phase::Drawing { .. }, None) if turn.abandoned_at_ms == Some(at_ms) => {
+                self.tell(SystemText::Skipped, turn.drawer, at_ms, effects);
+                self.reveal(at_ms, false);
+            }
             (Phase::Drawing { .. }, None) if at_ms < turn.deadline_ms => self.open_hint(),
             (Phase::Drawing { .. }, None) => self.reveal(at_ms, true),
             (Phase::Reveal { .. }, None) => self.next_turn(at_ms),
@@ -122,6 +129,7 @@ impl Game {
         }
         turn.phase = Phase::Reveal { answer: answer.word.clone(), awards, at_ms };
         turn.deadline_ms = at_ms + REVEAL_MS;
+        turn.abandoned_at_ms = None;
     }
 
     /// Starts the turn of the next connected player who has not drawn in this round, or the next
@@ -153,6 +161,7 @@ impl Game {
             drawer: drawer.id,
             started_at_ms: at_ms,
             deadline_ms: at_ms + CHOOSING_MS,
+            abandoned_at_ms: None,
             solvers: vec![],
             phase: Phase::Choosing,
         };

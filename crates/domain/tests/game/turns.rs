@@ -69,6 +69,30 @@ fn a_word_is_chosen_for_a_drawer_who_does_not_and_a_missing_one_is_skipped() {
 }
 
 #[test]
+fn a_turn_ends_when_its_drawer_went_away_before_drawing() {
+    let mut table = Table::drawing(3);
+    table.does(0, Command::Disconnect);
+    table.does(0, Command::DrewNothing);
+    table.pass(UNDRAWN_AWAY_MS - 1);
+    table.does(1, Command::Tick { version: 0 });
+    assert!(table.turn().phase.is_secret());
+    table.pass(1);
+    table.does(1, Command::Tick { version: 0 });
+    assert_eq!(table.told(), [(SystemText::Skipped, player(0))]);
+    assert!(!table.turn().phase.is_secret());
+
+    for back in [Command::Connect, Command::Leave] {
+        let mut table = Table::drawing(3);
+        table.does(0, Command::DrewNothing);
+        assert_eq!(table.turn().abandoned_at_ms, None, "a connected drawer may take their time");
+        table.does(0, Command::Disconnect);
+        table.does(0, Command::DrewNothing);
+        table.does(0, back);
+        assert_eq!(table.turn().abandoned_at_ms, None);
+    }
+}
+
+#[test]
 fn the_drawer_alone_chooses_and_once() {
     let mut table = Table::playing(2);
     let turn = table.turn().id;

@@ -87,6 +87,14 @@ struct ConnectionRow {
     slot: Option<String>,
 }
 
+/// A player's connection that has ended.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EndedRow {
+    player_id: String,
+    game_id: String,
+}
+
 /// The connection that a player has had until now.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,7 +121,7 @@ impl Connections {
     pub async fn get(&self, connection_id: &str) -> Result<Option<Connection>, StoreError> {
         let key = key(connection(connection_id), CONN);
         let request = self.table.get_item(key).consistent_read(true);
-        request.send().await?.item.map(Connection::read).transpose()
+        request.send().await?.item.filter(is_open).map(Connection::read).transpose()
     }
 
     /// Takes a ticket for a connection. `false`: another connection has used it.
@@ -240,7 +248,7 @@ impl Connections {
             .table
             .update(key(connection(connection_id), CONN))
             .update_expression("SET slot = :slot, #ttl = :ttl")
-            .condition_expression("attribute_exists(#key)")
+            .condition_expression("attribute_exists(#key) AND attribute_not_exists(endedAt)")
             .expression_attribute_names("#key", PARTITION_KEY)
             .expression_attribute_names("#ttl", TTL)
             .expression_attribute_values(":slot", s(slot))
@@ -294,21 +302,53 @@ impl Connections {
 
     /// Forgets a connection. `true`: it was its player's connection until now, so the player is
     /// away.
-    pub async fn disconnect(&self, connection_id: &str, who: &Connection) -> Result<bool, StoreError> {
-        let key_of = key(connection(connection_id), CONN);
-        let delete = self.table.delete_item(key_of);
-        let old = delete.return_values(ReturnValue::AllOld).send().await?.attributes;
+    pub async fn disconnect(&self, connection_id: &str, who: &Connection, now_ms: u64) -> Result<bool, StoreError> {
+        let old = self.end(connection_id, &who.who(), who.game_id, now_ms).await?;
         // It may have said hello since it was read.
-        let slot = old.map(Connection::read).transpose()?.and_then(|old| old.slot).or_else(|| who.slot.clone());
+        let old = old.filter(is_open).map(Connection::read).transpose()?;
+        let slot = old.and_then(|old| old.slot).or_else(|| who.slot.clone());
         let Some(slot) = slot else { return Ok(false) };
         self.delete_own(key(game(who.game_id), listener(&slot)), connection_id).await?;
         self.delete_own(key(player(who.player_id), CONNECTION), connection_id).await
     }
 
+    /// Ends a connection, and returns its item. A player's connection leaves a tombstone, because
+    /// the end of a connection may overtake its last message.
+    async fn end(
+        &self,
+        connection_id: &str,
+        who: &Participant,
+        game_id: GameId,
+        now_ms: u64,
+    ) -> Result<Option<Item>, StoreError> {
+        let mut item = key(connection(connection_id), CONN);
+        let Some(player_id) = who.player() else {
+            return Ok(self.table.delete_item(item).return_values(ReturnValue::AllOld).send().await?.attributes);
+        };
+        item.insert("playerId".to_owned(), s(player_id.to_string()));
+        item.insert("gameId".to_owned(), s(game_id.to_string()));
+        item.insert("endedAt".to_owned(), n(now_ms));
+        item.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
+        Ok(self.table.put_item(item).return_values(ReturnValue::AllOld).send().await?.attributes)
+    }
+
+    /// Takes the tombstone of an ended connection: its game and its player. `None` a second time,
+    /// and when the player has another connection.
+    pub async fn take_ended(&self, connection_id: &str) -> Result<Option<(GameId, PlayerId)>, StoreError> {
+        let delete = self.table.delete_item(key(connection(connection_id), CONN));
+        let delete = delete.condition_expression("attribute_exists(endedAt)").return_values(ReturnValue::AllOld);
+        let Some(item) = unless_condition_failed(delete.send().await)?.and_then(|deleted| deleted.attributes) else {
+            return Ok(None);
+        };
+        let row: EndedRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+        let player_id = player_id(&row.player_id)?;
+        let game_id = row.game_id.parse().map_err(StoreError::unreadable)?;
+        Ok((!self.is_connected(game_id, player_id).await?).then_some((game_id, player_id)))
+    }
+
     /// Forgets a listener's connection.
-    pub async fn forget(&self, game_id: GameId, gone: &Listener) -> Result<(), StoreError> {
-        let key_of = key(connection(&gone.connection_id), CONN);
-        self.table.delete_item(key_of).send().await?;
+    pub async fn forget(&self, game_id: GameId, gone: &Listener, now_ms: u64) -> Result<(), StoreError> {
+        self.end(&gone.connection_id, &gone.who, game_id, now_ms).await?;
         self.delete_own(key(game(game_id), listener(&gone.slot)), &gone.connection_id).await?;
         self.delete_own(key(player(gone.who.id()), CONNECTION), &gone.connection_id).await.map(drop)
     }
@@ -360,6 +400,11 @@ impl Connection {
             slot: row.slot,
         })
     }
+}
+
+/// Whether a connection's item is no tombstone.
+fn is_open(item: &Item) -> bool {
+    !item.contains_key("endedAt")
 }
 
 fn whose(connection_id: &str, player_id: PlayerId, name: &PlayerName, game_id: GameId) -> Item {

@@ -303,6 +303,7 @@ mod tests {
             drawer: id(9),
             started_at_ms: NOW_MS,
             deadline_ms: NOW_MS + 8_000,
+            abandoned_at_ms: Some(NOW_MS),
             solvers,
             phase,
         };

@@ -25,6 +25,8 @@ struct TurnRow {
     status: TurnStatus,
     started_at: u64,
     deadline: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    abandoned_at: Option<u64>,
     #[serde(default)]
     correct_player_ids: Vec<String>,
     /// What each of those earned, in the same order.
@@ -77,6 +79,7 @@ impl From<&Playing> for RoundRow {
             status: TurnStatus::SettingAnswer,
             started_at: turn.started_at_ms,
             deadline: turn.deadline_ms,
+            abandoned_at: turn.abandoned_at_ms,
             correct_player_ids: turn.solvers.iter().map(|solver| solver.player.to_string()).collect(),
             correct_points: turn.solvers.iter().map(|solver| solver.points).collect(),
             mask: None,
@@ -132,6 +135,7 @@ impl RoundRow {
             drawer: player_id(&row.drawer_id)?,
             started_at_ms: row.started_at,
             deadline_ms: row.deadline,
+            abandoned_at_ms: row.abandoned_at,
             solvers,
             phase,
         };
