@@ -1,5 +1,5 @@
 /**
- * The chat log: each line once, in the order of arrival, and no more than {@link CHAT_LINES_MAX}.
+ * The chat log: each line once, in the server's order, and no more than {@link CHAT_LINES_MAX}.
  */
 import type { Line, Room } from './protocol.ts';
 
@@ -19,7 +19,18 @@ export function addLines(log: readonly ChatLine[], lines: readonly Line[], room:
   const known = new Set(log.map((line) => line.id));
   const fresh = lines.filter((line) => !known.has(line.id) && known.add(line.id));
   if (fresh.length === 0) return log;
-  return [...log, ...fresh.map((line) => ({ ...line, secret: isSecret(line, room) }))].slice(-CHAT_LINES_MAX);
+  const all = [...log];
+  for (const line of fresh) {
+    // Messages may overtake each other; every screen shows one order.
+    const before = all.findLastIndex((other) => !isLater(other, line));
+    all.splice(before + 1, 0, { ...line, secret: isSecret(line, room) });
+  }
+  return all.slice(-CHAT_LINES_MAX);
+}
+
+function isLater(one: Line, other: Line): boolean {
+  if (one.at === null || other.at === null) return false;
+  return one.at > other.at || (one.at === other.at && one.id > other.id);
 }
 
 /** During the drawing phase only the drawer and the solvers receive each other's messages. */

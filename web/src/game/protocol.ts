@@ -34,7 +34,7 @@ export type LineKind = Item<'ChatPage'>['kind'];
  * A chat line. A line of kind `correct` has no text. In a line of kind `system`, `text` is the
  * event and `name` is the player concerned.
  */
-export type Line = Omit<Item<'ChatPage'>, 'at'>;
+export type Line = Omit<Item<'ChatPage'>, 'at'> & { readonly at: number | null };
 
 /** An error. Its `type` is one of `docs/problems.md`, with or without the URN prefix. */
 export interface ErrorMessage {
@@ -137,6 +137,7 @@ function message(body: JsonObject): ServerMessage | null {
           name: string(line['name']),
           text: string(line['text']),
           kind: oneOf(line['kind'], ['talk', 'guess', 'correct', 'system']),
+          at: optional(line['at'], number),
         })),
       };
     case 'near':

@@ -138,12 +138,13 @@ test('the scoreboard is sorted by points, and equal scores share a rank', () => 
   );
 });
 
-const line = (id: string, playerId = 'x', kind: Line['kind'] = 'talk'): Line => ({
+const line = (id: string, playerId = 'x', kind: Line['kind'] = 'talk', at: number | null = null): Line => ({
   id,
   playerId,
   name: 'x',
   text: id,
   kind,
+  at,
 });
 
 test('a line that comes twice is shown once', () => {
@@ -153,6 +154,19 @@ test('a line that comes twice is shown once', () => {
     ['a', 'b', 'c'],
   );
   assert.equal(addLines(once, [line('a')], null), once);
+});
+
+test('lines have one order, in whatever order they arrive', () => {
+  const at = (id: string, ms: number) => line(id, 'x', 'talk', ms);
+  const [a, b, c, d] = [at('a', 1), at('b', 2), at('c', 2), at('d', 3)];
+  for (const arrived of [
+    [a, b, c, d],
+    [d, c, b, a],
+    [b, d, a, c],
+  ]) {
+    const log = arrived.reduce<ReturnType<typeof addLines>>((log, line) => addLines(log, [line], null), []);
+    assert.equal(log.map((each) => each.id).join(''), 'abcd');
+  }
 });
 
 test('a long game keeps its newest lines', () => {

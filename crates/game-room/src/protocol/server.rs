@@ -116,6 +116,7 @@ pub(crate) struct LineMessage {
     name: String,
     text: String,
     kind: &'static str,
+    at: u64,
 }
 
 /// A problem in the form that the HTTP API uses.
@@ -187,6 +188,7 @@ impl From<&Line> for LineMessage {
             name: line.name.to_string(),
             text: text.to_owned(),
             kind,
+            at: line.at_ms,
         }
     }
 }
