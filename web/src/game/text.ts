@@ -4,7 +4,7 @@
  */
 import type { WordLanguage } from './protocol.ts';
 
-/** Length of a name in code points after NFC, as the server counts it. */
+/** Length of a name in characters as people see them. */
 export const NAME_CHARS_MAX = 10;
 export const LINE_CHARS_MAX = 100;
 export const WORD_CHARS_MAX = 50;
@@ -20,7 +20,7 @@ export function tidyName(name: string): string {
 /** The fault of a tidied name. `null` for a valid one. */
 export function nameFault(name: string): NameFault | null {
   if (name === '') return 'empty';
-  if ([...name].length > NAME_CHARS_MAX) return 'tooLong';
+  if (graphemes(name).length > NAME_CHARS_MAX) return 'tooLong';
   return /^[\p{L}\p{M}\p{N}]+( [\p{L}\p{M}\p{N}]+)*$/u.test(name) ? null : 'characters';
 }
 

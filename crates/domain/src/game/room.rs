@@ -78,7 +78,7 @@ pub struct Room {
 pub struct Player {
     /// The player's id.
     pub id: PlayerId,
-    /// The name that others see; two players may have the same one.
+    /// The name that others see; no other player of the game has it.
     pub name: PlayerName,
     /// The sum of the player's awards since they took the seat.
     pub score: u32,
@@ -253,6 +253,13 @@ impl Room {
         if let Some(seat) = self.players.iter_mut().find(|seat| seat.id == player) {
             seat.client = client;
         }
+    }
+
+    /// The name, with a number behind it if another player has it.
+    pub(super) fn distinct_name(&self, name: PlayerName) -> PlayerName {
+        let is_free = |name: &PlayerName| !self.players.iter().any(|player| player.name.looks_like(name));
+        let numbered = (2..=self.players.len() + 1).map(|number| name.numbered(number));
+        std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
     }
 
     /// The number of votes against a player, and the number of possible votes. Only connected

@@ -48,6 +48,7 @@ impl Asked {
             let index = room.players.iter().position(unused).ok_or(Refusal::GameFull(seats))?;
             room.players.remove(index);
         }
+        let name = room.distinct_name(name);
         room.players.push(Player::new(me, name, self.now_ms));
         self.settle();
         Ok(())

@@ -30,19 +30,24 @@ pub enum TextError {
     Shape,
 }
 
-/// The name of a player: 1 to 10 characters (Unicode scalar values after composition): letters,
-/// marks, digits, and single spaces inside. Source: the original design. The wide space of Japanese
-/// keyboards becomes a plain space. Invisible characters are refused.
+/// The name of a player: 1 to 10 characters as people see them: letters with their marks, digits,
+/// and single spaces inside. Source: the original design. The wide space of Japanese keyboards
+/// becomes a plain space. Invisible characters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlayerName(String);
 
 impl PlayerName {
     /// The maximum number of characters of a name.
     pub const CHARS_MAX: usize = 10;
+    /// The maximum number of code points of a name.
+    pub const CODE_POINTS_MAX: usize = Self::CHARS_MAX * PARTS_PER_CHARACTER;
 
     /// Composes and checks a name.
     pub fn new(text: &str) -> Result<Self, TextError> {
-        let name = compose(text, Self::CHARS_MAX)?.replace('\u{3000}', " ");
+        let name = compose(text, Self::CODE_POINTS_MAX)?.replace('\u{3000}', " ");
+        if seen_characters(&name) > Self::CHARS_MAX {
+            return Err(TextError::TooLong { max: Self::CHARS_MAX });
+        }
         let is_allowed = |c: char| (c == ' ' || c.is_alphanumeric() || is_combining_mark(c)) && !is_invisible(c);
         if let Some(character) = name.chars().find(|c| !is_allowed(*c)) {
             return Err(TextError::Character { character, allowed: "a name has letters, marks, digits and spaces" });
@@ -52,6 +57,22 @@ impl PlayerName {
             return Err(TextError::Shape);
         }
         Ok(Self(name))
+    }
+
+    /// Whether people would take one name for the other: case and width of the letters differ only.
+    pub(super) fn looks_like(&self, other: &Self) -> bool {
+        let folded = |name: &Self| name.0.nfkc().collect::<String>().to_lowercase();
+        folded(self) == folded(other)
+    }
+
+    /// The name with a number behind it, shortened if that would be too long.
+    pub(super) fn numbered(&self, number: usize) -> Self {
+        let number = format!(" {number}");
+        let mut name = self.0.clone();
+        while seen_characters(&name) + number.len() > Self::CHARS_MAX {
+            name.pop();
+        }
+        Self(name.trim_end().to_owned() + &number)
     }
 
     /// The text.
@@ -193,6 +214,8 @@ mod tests {
         assert!(PlayerName::new("あんずのきのしたのこ").is_ok());
         assert_eq!(PlayerName::new("あんずのきのしたのこだ"), Err(TextError::TooLong { max: 10 }));
         assert_eq!(PlayerName::new(""), Err(TextError::Empty));
+        assert!(PlayerName::new(&"ता".repeat(10)).is_ok(), "a letter with its vowel sign is one");
+        assert_eq!(PlayerName::new(&"ता".repeat(11)), Err(TextError::TooLong { max: 10 }));
         // か and a separate voicing mark are one character.
         assert_eq!(
             PlayerName::new(&"か\u{3099}".repeat(10)).map(|name| name.to_string()).as_deref(),

@@ -9,6 +9,18 @@ fn seats(count: u16) -> Settings {
 }
 
 #[test]
+fn players_with_one_name_are_told_apart_by_a_number() {
+    let mut table = Table::new(Settings::default(), &[]);
+    let join = |name: &str| Command::Join { name: PlayerName::new(name).expect("a name") };
+    for (n, name) in [(1, "あんずのきのしたのこ"), (2, "あんずのきのしたのこ"), (3, "Ann"), (4, "ＡＮＮ"), (5, "ann")]
+    {
+        table.does(n, join(name));
+    }
+    let names: Vec<_> = table.game.room.players.iter().map(|player| player.name.as_str()).collect();
+    assert_eq!(names, ["p0", "あんずのきのしたのこ", "あんずのきのした 2", "Ann", "ＡＮＮ 2", "ann 3"]);
+}
+
+#[test]
 fn a_game_starts_when_two_are_here_and_all_but_the_host_are_ready() {
     let mut table = Table::new(Settings::default(), &[]);
     table.seat(1);

@@ -194,7 +194,7 @@ fn the_limits_are_those_of_the_code() {
         ("parameters/ActivitiesLimit/schema/default", json!(activity_log::LIMIT_DEFAULT)),
         ("parameters/GamesLimit/schema/maximum", json!(game_store::GAMES_MAX)),
         ("parameters/LinesLimit/schema/maximum", json!(game_api::LINES_MAX)),
-        ("schemas/PlayerName/maxLength", json!(PlayerName::CHARS_MAX)),
+        ("schemas/PlayerName/maxLength", json!(PlayerName::CODE_POINTS_MAX)),
         ("schemas/Hiragana/maxLength", json!(Hiragana::CHARS_MAX)),
         ("schemas/English/maxLength", json!(English::CHARS_MAX)),
         ("schemas/NewGame/properties/words/maxItems", json!(CUSTOM_WORDS_MAX)),

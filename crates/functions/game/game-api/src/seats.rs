@@ -73,7 +73,8 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
         after.room.remember_client(player_id, client);
         match api.rooms.persist(&before, &after).await {
             Ok(PersistOutcome::Yes) => {
-                return Ok(ticket_reply(api, 201, &after, player_id, role, name.as_str(), spectators(&listeners), now));
+                let name = name_of(&after.room, player_id);
+                return Ok(ticket_reply(api, 201, &after, player_id, role, &name, spectators(&listeners), now));
             }
             Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) if retry.wait().await => {}
             Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) => return Err(busy()),
