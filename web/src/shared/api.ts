@@ -171,10 +171,11 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
 
 /**
  * Reads problem details. API Gateway's `{"message": ...}` and other bodies become a problem with
- * the status.
+ * the status. `null` for a proxy's page that says that the server is not there.
  */
-async function readProblem(response: Response): Promise<Problem> {
+async function readProblem(response: Response): Promise<Problem | null> {
   const body: unknown = await response.json().catch(() => null);
+  if (response.status >= 502 && !isObject(body)) return null;
   const members = isObject(body) ? body : {};
   const text = (name: string): string | null => (typeof members[name] === 'string' ? members[name] : null);
   return {

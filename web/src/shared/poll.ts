@@ -1,6 +1,9 @@
 /** Polls the server, one request at a time. Failures are followed by an exponential backoff. */
 import { backoffMs, type Backoff } from './backoff.ts';
 
+/** Short enough that a page comes back by itself soon after an outage. */
+const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 15_000 };
+
 /** The task of a poll and its timing. */
 export interface PollOptions {
   /** One request. A rejection counts as a failure; the task itself must show it to the reader. */
@@ -9,8 +12,6 @@ export interface PollOptions {
    * The pause after a success. It is called after each success, so that the interval may change.
    */
   readonly intervalMs: () => number;
-  /** The pause after failures. */
-  readonly backoff: Backoff;
   /** Whether to poll now: usually, while the page is visible and the browser is online. */
   readonly isActive: () => boolean;
 }
@@ -55,9 +56,7 @@ export class Poll {
     this.#running = undefined;
     if (!this.#options.isActive()) return;
     const pauseMs =
-      this.#failures === 0
-        ? this.#options.intervalMs()
-        : backoffMs(this.#options.backoff, this.#failures, Math.random());
+      this.#failures === 0 ? this.#options.intervalMs() : backoffMs(BACKOFF, this.#failures, Math.random());
     this.#timer = setTimeout(() => this.kick(), pauseMs);
   }
 }

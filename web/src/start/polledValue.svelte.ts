@@ -5,8 +5,6 @@
 import { presence } from '../shared/online.svelte.ts';
 import { Poll } from '../shared/poll.ts';
 
-const BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
-
 /**
  * A value that is polled while the page is visible and online. Create it during the setup of a
  * component.
@@ -14,22 +12,22 @@ const BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
 export class PolledValue<T> {
   /** The last value; `null` before the first response. It stays when a later request fails. */
   value = $state.raw<T | null>(null);
-  /** The last request failed. */
-  failed = $state(false);
+  #hasFailed = $state(false);
+  /** The value is not up to date: the last request failed, or the browser is offline. */
+  readonly failed = $derived(this.#hasFailed || !presence.online);
 
   constructor(read: (signal: AbortSignal) => Promise<T>, intervalMs: number) {
     const poll = new Poll({
       task: async (signal) => {
         try {
           this.value = await read(signal);
-          this.failed = false;
+          this.#hasFailed = false;
         } catch (failure) {
-          if (!signal.aborted) this.failed = true;
+          if (!signal.aborted) this.#hasFailed = true;
           throw failure;
         }
       },
       intervalMs: () => intervalMs,
-      backoff: BACKOFF,
       isActive: () => presence.visible && presence.online,
     });
     $effect(() => {

@@ -7,6 +7,7 @@ const en = {
   lead: 'Count clicks, play a drawing game, track prices and stock, log your medication, and see recent events. Every click is counted exactly once.',
   footer: 'You do not need an account to view this page.',
   loadFailed: 'Could not load this right now. The linked page may still work.',
+  stale: 'Not up to date: the server is not responding.',
 
   today: 'Clicks today',
   visitors: (count: string) => `from ${count} unique visitors`,
@@ -49,6 +50,7 @@ const ja: typeof en = {
   heading: 'AWS Lambda と DynamoDB で動く5つのアプリ',
   lead: 'クリックの集計、お絵かき当てゲーム、商品の価格と在庫の管理、服薬の記録、最近のできごとの確認ができます。クリックは必ず1回だけ集計されます。',
   footer: 'このページの閲覧にアカウントは必要ありません。',
+  stale: 'サーバーから応答がなく、最新ではありません。',
   loadFailed: '現在読み込めません。リンク先のページは利用できる場合があります。',
 
   today: '今日のクリック',
