@@ -343,7 +343,9 @@ impl Connections {
         let row: EndedRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
         let player_id = player_id(&row.player_id)?;
         let game_id = row.game_id.parse().map_err(StoreError::unreadable)?;
-        Ok((!self.is_connected(game_id, player_id).await?).then_some((game_id, player_id)))
+        // The end may not have deleted the ended connection's own item yet.
+        let current = self.of_player(player_id).await?.filter(|current| current.connection_id != connection_id);
+        Ok(current.is_none_or(|current| current.game_id != row.game_id).then_some((game_id, player_id)))
     }
 
     /// Forgets a listener's connection.

@@ -70,6 +70,29 @@ pub fn play_game(
     runtime.block_on(LocalSet::new().run_until(game(seed, database, is_traced, is_leaky)))
 }
 
+/// Lets a player leave and close the connection in the same moment, of which the functions hear in any
+/// order. Returns whether the seat is free.
+///
+/// # Errors
+/// When the harness itself fails.
+pub fn play_leave(seed: u64, database: Box<dyn Database>) -> anyhow::Result<bool> {
+    fastrand::seed(seed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    runtime.block_on(LocalSet::new().run_until(async {
+        let world = World::new(Rng::with_seed(seed), database, false, false)?;
+        let game_id = world.make_game(3).await?;
+        world.with(|state| state.is_stormy = false);
+        let bots = [0, 1, 2].map(|seat| Bot::new(world.clone(), game_id, seat));
+        for bot in &bots {
+            bot.look_in().await;
+        }
+        world.settle().await?;
+        bots[2].leave_at_once();
+        world.settle().await?;
+        Ok(world.live(game_id)?.room.player(world::player(2)).is_none())
+    }))
+}
+
 async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky: bool) -> anyhow::Result<GameOutcome> {
     let world = World::new(Rng::with_seed(seed), database, is_traced, is_leaky)?;
     let seats = world.with(|state| state.rng.u8(2..6));

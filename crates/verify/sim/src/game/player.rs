@@ -84,6 +84,14 @@ impl Bot {
         }
     }
 
+    /// Leaves, and closes the connection in the same moment.
+    pub(super) fn leave_at_once(&self) {
+        if let Some(connection) = self.connection() {
+            send(&self.world, &connection, json!({"action": "leave"}).to_string());
+            end(&self.world, &connection);
+        }
+    }
+
     /// The newest room that has come.
     pub(super) fn seen(&self) -> Value {
         self.read();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sim::{Embedded, GameOutcome, play_game};
+use sim::{Embedded, GameOutcome, play_game, play_leave};
 
 fn play(seed: u64, is_leaky: bool) -> GameOutcome {
     play_game(seed, Box::new(Embedded::new().unwrap()), false, is_leaky).unwrap()
@@ -38,4 +38,11 @@ fn a_game_is_played_again_just_as_it_was() {
 fn an_answer_in_a_message_is_noticed() {
     let is_noticed = |seed| play(seed, true).broken.iter().any(|line| line.contains("was told"));
     assert!((1..4).any(is_noticed));
+}
+
+#[test]
+fn a_leave_counts_though_its_connection_ends_first() {
+    for seed in 1..=20 {
+        assert!(play_leave(seed, Box::new(Embedded::new().unwrap())).unwrap(), "seed {seed}: the seat is taken");
+    }
 }
