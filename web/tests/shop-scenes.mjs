@@ -50,7 +50,8 @@ const log = (page) => page.locator('[data-testid=log] li').first().waitFor();
 /** The scenes of the shop page. @type {Record<string, Scene>} */
 export const scenes = {
   'shop-list': scene(shop, (page) => page.getByText('€24.50').or(page.getByText('€ 24.50')).waitFor()),
-  'shop-list-empty': scene(shop, (page) => page.locator('code').waitFor(), {
+  'shop-list-empty': scene(shop, (page) => page.getByRole('button', { name: /examples|サンプル/ }).waitFor(), {
+    staff: true,
     server: (server) => (server.products = []),
   }),
   'shop-list-failing': scene(shop, alert, {

@@ -180,3 +180,41 @@ test('without views today, the list has no section for them', async () => {
   assert.equal(await page.getByText('Most viewed today').count(), 0);
   await close();
 });
+
+test('the list finds products on every page and sorts them', async () => {
+  const server = new ShopServer();
+  const [mug] = server.products;
+  server.products = Array.from({ length: 60 }, (_, i) => {
+    const id = `cup-${String(i).padStart(2, '0')}`;
+    return { ...mug, id, name: `Cup ${60 - i}`, price: 1000 + ((i * 7) % 60), available: (i * 11) % 60 };
+  });
+  const { page, close } = await open({ at: '/shop/', prepare: (page) => server.install(page) });
+  const names = page.getByTestId('products').getByRole('link');
+  const isFirst = (/** @type {string} */ name) => names.first().getByText(name, { exact: true }).waitFor();
+  await isFirst('Cup 60');
+  await page.getByLabel('Search by name or ID').fill('CUP-59');
+  await isFirst('Cup 1');
+  assert.equal(await names.count(), 1);
+  await page.getByLabel('Search by name or ID').fill('saucer');
+  await page.getByText('No product matches.').waitFor();
+  await page.getByLabel('Search by name or ID').fill('');
+  await page.getByLabel('Sort by').selectOption('Name');
+  await isFirst('Cup 1');
+  await page.getByLabel('Sort by').selectOption('Price, lowest first');
+  await isFirst('Cup 60');
+  await names.nth(1).getByText('Cup 17', { exact: true }).waitFor();
+  await page.getByLabel('Sort by').selectOption('Available, fewest first');
+  await names.nth(1).getByText('Cup 49', { exact: true }).waitFor();
+  assert.equal(await names.count(), 60);
+  await close();
+});
+
+test('one press puts the examples into an empty shop', async () => {
+  const server = new ShopServer();
+  server.products = [];
+  const { page, close } = await open({ at: '/shop/', prepare: (page) => server.staff(page) });
+  await page.getByRole('button', { name: 'Put in the examples' }).click();
+  await page.getByRole('link', { name: 'Desk lamp' }).waitFor();
+  assert.equal(await page.getByTestId('products').getByRole('link').count(), 3);
+  await close();
+});
