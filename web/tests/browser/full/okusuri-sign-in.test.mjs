@@ -140,3 +140,33 @@ test('everything is deleted only after a new sign-in, and no data stays behind',
   assert.equal(await stored(page), '{}');
   await close();
 });
+
+test('on the local stack the sign-in page shows the email itself', async () => {
+  const server = new OkusuriServer();
+  server.isSignedIn = false;
+  const { page, close } = await open(server);
+  const mail = { to: ['MIO@example.org'], subject: 'Your code', text: 'Your code is 123456.' };
+  await page.route('**/_local/mail', (route) =>
+    route.fulfill({ json: { items: [{ ...mail, to: ['ann@example.org'], text: '777777' }, mail] } }),
+  );
+  await page.getByText('Example', { exact: true }).waitFor();
+  await page.getByLabel('Email address').fill('mio@example.org');
+  await page.getByRole('button', { name: 'Send me a code' }).click();
+  await page.getByTestId('local-mail').getByText('Your code is 123456.').waitFor();
+  await page.getByRole('link', { name: 'all emails' }).waitFor();
+  await close();
+});
+
+test('the first screen says that the device is in another time zone', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { timezoneId: 'Europe/Berlin' });
+  await page.getByText('Your days follow Asia/Tokyo, but this device is in Europe/Berlin.').waitFor();
+  await page.getByRole('link', { name: 'Change the time zone' }).click();
+  await page.getByRole('button', { name: 'Use this device’s time zone: Europe/Berlin' }).waitFor();
+  await close();
+
+  const home = await open(new OkusuriServer(), { timezoneId: 'Asia/Tokyo' });
+  await home.page.getByTestId('take').waitFor();
+  assert.equal(await home.page.getByText('Your days follow').count(), 0);
+  await home.close();
+});
