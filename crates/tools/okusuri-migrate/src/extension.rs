@@ -9,6 +9,7 @@ use domain::okusuri::{Email, REMINDER_TIME_DEFAULT, next_due};
 use jiff::tz::TimeZone;
 use okusuri_store::{Logs, due_partition, sha256_hex};
 use serde::Deserialize;
+use store_base::seal::Seal;
 use tidemark_migrate::item::Key;
 use tidemark_migrate::mapping::value::Value;
 use tidemark_migrate::mapping::{Extension, Parameters, Signature, Writing};
@@ -44,26 +45,52 @@ pub(crate) const CONVERSIONS: &[Signature] = &[
     Signature { name: "push_subscription", arguments: (0, 0) },
     Signature { name: "next_due", arguments: (1, 1) },
     Signature { name: "due_partition", arguments: (1, 1) },
+    Signature { name: SEAL, arguments: (0, usize::MAX) },
 ];
 
-#[derive(Debug)]
-struct Okusuri;
+/// The conversion that encrypts a value in the context of its arguments.
+const SEAL: &str = "seal";
 
-/// The extension, which needs no parameters.
-pub(crate) fn make(_parameters: &Parameters) -> Result<Arc<dyn Extension>, String> {
-    Ok(Arc::new(Okusuri))
+/// The name of the service in the keys that are made of its secret.
+const APPLICATION: &str = "tidemark okusuri";
+
+#[derive(Debug)]
+struct Okusuri {
+    /// `None` if the secret is left out.
+    seal: Option<Seal>,
+}
+
+/// The extension, which needs the secret `key`.
+pub(crate) fn make(parameters: &Parameters) -> Result<Arc<dyn Extension>, String> {
+    let seal = parameters.secrets.get("key").map(|secret| Seal::new(secret, APPLICATION)).transpose();
+    Ok(Arc::new(Okusuri { seal: seal.map_err(|error| format!("the secret \"key\": {error}"))? }))
 }
 
 impl Extension for Okusuri {
     fn convert(&self, conversion: usize, input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
         let text = input.text().unwrap_or_default();
-        CONVERTS.get(conversion).map_or(Ok(Value::Null), |convert| convert(&text, input, arguments))
+        match (CONVERTS.get(conversion), &self.seal) {
+            (Some(convert), _) => convert(&text, input, arguments),
+            (None, None) => Ok(Value::Null),
+            (None, Some(seal)) => {
+                let context = context(arguments).ok_or_else(|| {
+                    Reject::because(Reason::INVALID_VALUE, "a part of the context of a secret is missing")
+                })?;
+                Ok(Value::Bytes(seal.seal(&borrowed(&context), text.as_bytes())))
+            }
+        }
     }
 
-    /// An address that was normalised already.
-    fn invert(&self, conversion: usize, output: &Value, _arguments: &[Value]) -> Option<Value> {
-        let name = CONVERSIONS.get(conversion)?.name;
-        (name == "email_address" && matches!(output, Value::Text(_))).then(|| output.clone())
+    /// An address that was normalised already, and a text that was encrypted.
+    fn invert(&self, conversion: usize, output: &Value, arguments: &[Value]) -> Option<Value> {
+        match (CONVERSIONS.get(conversion)?.name, output) {
+            ("email_address", Value::Text(_)) => Some(output.clone()),
+            (SEAL, Value::Bytes(sealed)) => {
+                let opened = self.seal.as_ref()?.open(&borrowed(&context(arguments)?), sealed).ok()?;
+                String::from_utf8(opened).ok().map(Value::Text)
+            }
+            _ => None,
+        }
     }
 
     /// The service stores a summary of a user's logs, which changed logs make outdated.
@@ -76,6 +103,15 @@ impl Extension for Okusuri {
             Logs::new(table).forget_summary(&user).await.map(drop)
         })
     }
+}
+
+/// The texts of the arguments. A context that lacks a part could be that of another value.
+fn context(arguments: &[Value]) -> Option<Vec<String>> {
+    arguments.iter().map(Value::text).collect()
+}
+
+fn borrowed(context: &[String]) -> Vec<&str> {
+    context.iter().map(String::as_str).collect()
 }
 
 /// The normalised address.
@@ -170,7 +206,22 @@ mod tests {
     #[test]
     fn the_mapping_has_no_error() {
         Mapping::read(include_str!("../okusuri.toml"), CONVERSIONS).unwrap();
-        assert_eq!(CONVERSIONS.len(), CONVERTS.len());
+        assert_eq!((CONVERSIONS.len(), CONVERSIONS[CONVERTS.len()].name), (CONVERTS.len() + 1, SEAL));
+    }
+
+    #[test]
+    fn a_token_is_encrypted_for_its_owner_and_read_again() {
+        let of = |text: &str| Value::Text(text.to_owned());
+        let secrets = [("key".to_owned(), "a secret of thirty-two characters".into())].into();
+        let okusuri = make(&Parameters { secrets, ..Parameters::default() }).unwrap();
+        let sealed = okusuri.convert(CONVERTS.len(), &of("token"), &[of("ann")]).unwrap();
+        let opened = |user: &str| okusuri.invert(CONVERTS.len(), &sealed, &[of(user)]);
+        assert_eq!((opened("ann"), opened("bob")), (Some(of("token")), None));
+        assert!(okusuri.convert(CONVERTS.len(), &of("token"), &[Value::Null]).is_err());
+        let without = make(&Parameters::default()).unwrap();
+        assert_eq!(without.convert(CONVERTS.len(), &of("token"), &[of("ann")]), Ok(Value::Null));
+        let short = [("key".to_owned(), "short".into())].into();
+        assert!(make(&Parameters { secrets: short, ..Parameters::default() }).is_err());
     }
 
     #[test]

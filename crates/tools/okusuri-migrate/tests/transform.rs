@@ -111,12 +111,7 @@ fn transform(world: &World) -> (Items, Vec<String>, BTreeSet<String>) {
         run: "run".to_owned(),
         mapping: mapping.digest,
         taken_at: "2025-01-01T00:00:00Z".parse().unwrap(),
-        snapshot: String::new(),
-        lsn: String::new(),
-        server_version: String::new(),
-        schema: "public".to_owned(),
         columns: BTreeMap::new(),
-        ignored_columns: BTreeSet::new(),
         tables_left_behind: Vec::new(),
         tables,
     };

@@ -135,7 +135,7 @@ impl MappingArguments {
         let mapping = self.file.read(product)?;
         let parameters = self.parameters(&mapping)?;
         let extension = product.extension.map(|make| make(&parameters)).transpose().map_err(option)?;
-        World::new(mapping, extension, (run, as_of), self.source_zone.clone(), parameters).map_err(option)
+        Ok(World::new(mapping, extension, (run, as_of), self.source_zone.clone(), parameters))
     }
 
     fn parameters(&self, mapping: &Mapping) -> Result<Parameters, Failure> {

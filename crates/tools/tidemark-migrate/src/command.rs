@@ -84,8 +84,7 @@ impl Product {
         let mapping = Mapping::read(text, self.conversions).map_err(|errors| FailureKind::Mapping.because(errors))?;
         let extension = self.extension.map(|make| make(&parameters)).transpose();
         let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
-        let world = World::new(Arc::new(mapping), extension, ("", as_of), source_zone, parameters);
-        world.map_err(|why| FailureKind::Options.because(why))
+        Ok(World::new(Arc::new(mapping), extension, ("", as_of), source_zone, parameters))
     }
 }
 

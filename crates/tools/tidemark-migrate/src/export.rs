@@ -1,6 +1,6 @@
 //! `export`: copies the source's tables in one snapshot.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::command::Product;
 use crate::cutover::run_state::{check_database, check_not_dual, started};
 use crate::mapping::{Mapping, Table};
 use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument, RunIdentity};
-use crate::source::{FoundColumns, Schema, Server, connect, database_identity, source_failure};
+use crate::source::{FoundColumns, Schema, Server, check_unchanged, connect, database_identity, source_failure};
 use crate::terminal::Progress;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
@@ -32,10 +32,6 @@ pub struct Arguments {
     server: Server,
     #[command(flatten)]
     mapping: MappingFile,
-    /// A column that the mapping does not know and that is not exported: `user.nickname`. May be
-    /// given several times.
-    #[arg(long = "ignore-column", value_name = "TABLE.COLUMN")]
-    ignored: Vec<String>,
     /// Exports again into a run that already has an export; the later phases must run again, too.
     #[arg(long)]
     again: bool,
@@ -49,18 +45,8 @@ pub struct Manifest {
     pub run: String,
     /// The server's time at the start of the transaction: all rows are as they were then.
     pub taken_at: Timestamp,
-    /// The visible transactions, from `txid_current_snapshot()`.
-    pub snapshot: String,
-    /// The position of the write-ahead log.
-    pub lsn: String,
-    /// `version()`
-    pub server_version: String,
-    /// The schema of the tables.
-    pub schema: String,
     /// The columns that were found.
     pub columns: FoundColumns,
-    /// Columns that were not exported, on request.
-    pub ignored_columns: BTreeSet<String>,
     /// Tables of the schema that the mapping does not know.
     pub tables_left_behind: Vec<String>,
     /// The number of rows and the hash of each file.
@@ -74,17 +60,16 @@ pub fn file(table: &str) -> String {
     format!("export/{table}.jsonl")
 }
 
-/// The source, and what is left behind.
+/// The source.
 struct Source<'s> {
     server: &'s Server,
     mapping: Arc<Mapping>,
-    ignored: BTreeSet<String>,
 }
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let Arguments { folder, server, mapping, ignored, again } = arguments;
-    let source = Source { server: &server, mapping: mapping.read(product)?, ignored: BTreeSet::from_iter(ignored) };
+    let Arguments { folder, server, mapping, again } = arguments;
+    let source = Source { server: &server, mapping: mapping.read(product)? };
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let manifest = match run.read::<Manifest>(MANIFEST)? {
@@ -110,15 +95,18 @@ impl Source<'_> {
         run.fresh_folder("export")?;
         let identity = identity_of(run, &client).await?;
         let (transaction, mut manifest, schema) = self.snapshot(&mut client).await?;
-        check_contains_capture(&transaction, started(run)?).await?;
+        let cutover = started(run)?;
+        if cutover.is_some() {
+            check_contains_capture(&transaction, cutover).await?;
+            check_unchanged(&transaction).await?;
+        }
         manifest.run = identity.run;
-        manifest.ignored_columns.clone_from(&self.ignored);
         for table in &self.mapping.tables {
             let rows = count(&transaction, &schema, table).await?;
             let progress = Progress::new(rows, "rows");
             let mut lines = LineWriter::create(run.path(&file(&table.name)))?;
             let no_parameters: [&str; 0] = [];
-            let select = schema.select_all(table, &self.ignored_of(table));
+            let select = schema.select_all(table);
             let mut stream = pin!(transaction.query_raw(&select, no_parameters).await.map_err(source_failure)?);
             while let Some(row) = stream.try_next().await.map_err(source_failure)? {
                 lines.write(row.try_get(0).map_err(source_failure)?)?;
@@ -138,17 +126,11 @@ impl Source<'_> {
         Ok(manifest)
     }
 
-    /// The columns of a table that the command line leaves behind.
-    fn ignored_of(&self, table: &Table) -> Vec<String> {
-        let of_table = self.ignored.iter().filter_map(|name| name.strip_prefix(&format!("{}.", table.name)));
-        of_table.map(str::to_owned).collect()
-    }
-
     /// Starts the transaction in which everything is read.
     async fn snapshot<'c>(&self, client: &'c mut Client) -> Result<(Transaction<'c>, Manifest, Schema), Failure> {
         let name = &self.server.schema;
         let found = Schema::read(client, name, &self.mapping).await?;
-        found.check(&self.ignored)?;
+        found.check()?;
         let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
         let transaction = transaction.start().await.map_err(source_failure)?;
         let names: Vec<_> = self.mapping.tables.iter().map(|table| found.table(&table.name)).collect();
@@ -158,26 +140,13 @@ impl Source<'_> {
         let begin = format!("LOCK TABLE {} IN ACCESS SHARE MODE; SET LOCAL row_security TO off", names.join(", "));
         transaction.batch_execute(&begin).await.map_err(source_failure)?;
         let schema = Schema::read(&transaction, name, &self.mapping).await?;
-        schema.check(&self.ignored)?;
-        let facts = transaction
-            .query_one(
-                "SELECT to_json(now())::text, txid_current_snapshot()::text, version(),
-                    (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END)::text",
-                &[],
-            )
-            .await
-            .map_err(source_failure)?;
-        let taken_at: String = facts.get(0);
-        let taken_at = taken_at.trim_matches('"').parse();
+        schema.check()?;
+        let taken_at = transaction.query_one("SELECT to_json(now())::text", &[]).await.map_err(source_failure)?;
+        let taken_at = taken_at.get::<_, &str>(0).trim_matches('"').parse();
         let manifest = Manifest {
             run: String::new(),
             taken_at: taken_at.map_err(|error| FailureKind::SourceUnreadable.because(error))?,
-            snapshot: facts.get(1),
-            lsn: facts.get(3),
-            server_version: facts.get(2),
-            schema: name.clone(),
             columns: schema.columns.clone(),
-            ignored_columns: BTreeSet::new(),
             tables_left_behind: schema.left_behind.clone(),
             tables: BTreeMap::new(),
             mapping: self.mapping.digest.clone(),
@@ -229,22 +198,13 @@ fn report(manifest: &Manifest, rows: &BTreeMap<String, u64>) -> Report {
     for (table, rows) in rows {
         text.push_str(&format!("\n  {table}: {rows}"));
     }
-    for (what, names) in [
-        ("columns not exported", Vec::from_iter(manifest.ignored_columns.iter().cloned())),
-        ("tables not exported", manifest.tables_left_behind.clone()),
-    ] {
-        if !names.is_empty() {
-            text.push_str(&format!("\n{what}: {}", names.join(", ")));
-        }
+    if !manifest.tables_left_behind.is_empty() {
+        text.push_str(&format!("\ntables not exported: {}", manifest.tables_left_behind.join(", ")));
     }
     let json = json!({
         "phase": "export",
         "rows": rows,
         "takenAt": manifest.taken_at,
-        "snapshot": manifest.snapshot,
-        "lsn": manifest.lsn,
-        "serverVersion": manifest.server_version,
-        "ignoredColumns": manifest.ignored_columns,
         "tablesLeftBehind": manifest.tables_left_behind,
     });
     Report { outcome: PhaseOutcome::Done, json, text }

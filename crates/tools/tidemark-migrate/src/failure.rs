@@ -24,6 +24,8 @@ pub enum FailureKind {
     ExtraColumn,
     /// `schema-column-type`: a column has an unexpected type.
     ColumnType,
+    /// `schema-changed`: tables have changed since the capture began.
+    SchemaChanged,
     /// `mapping`: the mapping file has errors, each with its line.
     Mapping,
     /// `run-folder`: a file of the run cannot be read or written.
@@ -65,6 +67,7 @@ impl FailureKind {
             Self::MissingColumn => "schema-missing-column",
             Self::ExtraColumn => "schema-extra-column",
             Self::ColumnType => "schema-column-type",
+            Self::SchemaChanged => "schema-changed",
             Self::Mapping => "mapping",
             Self::RunFolder => "run-folder",
             Self::RunBusy => "run-busy",

@@ -3,7 +3,7 @@
 use crate::{Failure, FailureKind};
 
 /// A command, a flag of it, or both; and what to do instead.
-const GONE: [(&str, &str, &str); 12] = [
+const GONE: [(&str, &str, &str); 18] = [
     ("adopt", "", "copy the files *.json of the run's folder after each step, and put them back into a new folder"),
     ("control", "", "stop the command with Ctrl-C, and run it again with another --rate"),
     ("", "--capture", "triggers are the only capture: leave the flag out"),
@@ -12,6 +12,12 @@ const GONE: [(&str, &str, &str); 12] = [
     ("check", "--again", "`check` always reads the whole table"),
     ("load", "--differences", "`load --again` mends what `check` found missing or changed"),
     ("export", "--dry-run", "`preflight` checks the schema"),
+    ("cutover", "--dry-run", "`cutover` without --to counts the users and the pending changes"),
+    ("cutover", "--first", "the percentages move users by a hash of their ids, and the same users each time"),
+    ("load", "--dry-run", "docs/migration.md says how many write units a load costs"),
+    ("rollback", "--keep-items", "a rollback removes the items of its run"),
+    ("rollback", "--segments", "leave the flag out"),
+    ("", "--ignore-column", "list the column in `ignore` of its table in the mapping"),
     ("transform", "--dry-run", "`transform` writes only into the run's folder: use a folder of its own"),
     ("rehearse", "--dry-run", "docs/migration.md lists the steps"),
     ("cutover", "--rate", "--parallel limits how many users move at once"),
@@ -52,6 +58,8 @@ mod tests {
             ("control --pause", "Ctrl-C"),
             ("cutover --rate 8", "--parallel"),
             ("load --differences", "--again"),
+            ("cutover --to 0% --first=users", "percentages"),
+            ("export --ignore-column user.name", "`ignore`"),
         ] {
             let failure = checked(line).unwrap_err();
             assert!(failure.kind == FailureKind::Options && failure.detail.contains(named), "{line}: {failure}");

@@ -29,7 +29,6 @@ pub mod row;
 pub mod run;
 mod serve;
 pub mod source;
-mod statements;
 pub mod status;
 mod terminal;
 pub mod transform;

@@ -18,7 +18,7 @@ impl Reason {
     pub const UNREADABLE_NUMBER: Self = Self::new("unreadable-number");
     /// A text that is not JSON, or JSON that DynamoDB cannot store.
     pub const UNREADABLE_JSON: Self = Self::new("unreadable-json");
-    /// A text that is not hexadecimal or base64.
+    /// A text that is not hexadecimal.
     pub const UNREADABLE_BYTES: Self = Self::new("unreadable-bytes");
     /// A value that the mapping does not list.
     pub const UNKNOWN_VALUE: Self = Self::new("unknown-value");

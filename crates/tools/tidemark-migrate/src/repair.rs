@@ -1,5 +1,7 @@
 //! `repair`: lets a stuck user go on, and makes differing items equal to PostgreSQL's rows.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
@@ -17,8 +19,10 @@ const SET_ASIDE: &str = "set-aside.jsonl";
 
 /// A line of the file of differences.
 #[derive(Deserialize)]
-struct OfUser {
+struct Differing {
     user: String,
+    kind: String,
+    loses: Vec<String>,
 }
 
 /// The run, both databases, and the user.
@@ -37,6 +41,9 @@ pub struct Arguments {
     /// have them, and deletes those that should not exist.
     #[arg(long, conflicts_with = "user")]
     differences: bool,
+    /// Repairs although an attribute would be removed from all items of a type.
+    #[arg(long, requires = "differences")]
+    accept_losses: bool,
     /// The number of users whose items are repaired at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
@@ -45,14 +52,23 @@ pub struct Arguments {
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
-    let (postgres, _) = arguments.sides.postgres(product).await?;
+    let (postgres, database) = arguments.sides.postgres(product).await?;
+    if let Some(identity) = run.identity()? {
+        run_state::check_database(&identity, database.as_deref())?;
+    }
+    postgres.lock_cutover().await?;
     let plan = postgres.plan().await?;
     let plan = plan.ok_or_else(|| FailureKind::Cutover.because("the database is in no cutover"))?;
     run_state::check_same_run(&run, &plan)?;
     let sides = arguments.sides.sides(&run, product, postgres, &plan).await?;
     let report = match &arguments.user {
         Some(user) => repair_user(&run, &sides, user, arguments.set_aside).await?,
-        None => repair_differences(&run, &sides, plan.phase, arguments.parallel.into()).await?,
+        None => {
+            if !arguments.accept_losses {
+                check_losses(&run, &sides).await?;
+            }
+            repair_differences(&run, &sides, plan.phase, arguments.parallel.into()).await?
+        }
     };
     run.write_report("repair", &report)?;
     Ok(report)
@@ -76,7 +92,7 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
     }
     // The differences of a user stand together in the file.
     let mut last = None;
-    let users = run.read_lines(DIFFERENCES)?.map(|line| line.map(|of: OfUser| of.user)).filter(|user| {
+    let users = run.read_lines(DIFFERENCES)?.map(|line| line.map(|of: Differing| of.user)).filter(|user| {
         let is_new = user.as_ref().ok() != last.as_ref();
         last = user.as_ref().ok().cloned();
         is_new
@@ -100,6 +116,24 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
     let json = json!({ "phase": "repair", "users": repaired, "items": items, "late": late });
     let outcome = if late > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
     Ok(Report { outcome, json, text })
+}
+
+/// Refuses to remove an attribute from all items of a type: rather a column of PostgreSQL has changed.
+async fn check_losses(run: &Run, sides: &Sides) -> Result<(), Failure> {
+    let mut losses: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for line in run.read_lines(DIFFERENCES)? {
+        let Differing { kind, loses, .. } = line?;
+        loses.into_iter().for_each(|attribute| *losses.entry((kind.clone(), attribute)).or_default() += 1);
+    }
+    for ((kind, attribute), count) in losses {
+        if !sides.has_more(&kind, &attribute, count).await? {
+            return Err(FailureKind::SchemaChanged.because(format!(
+                "the repair would remove {attribute} from all {count} items of the type {kind} that have it. If \
+                 PostgreSQL's rows are right, give --accept-losses"
+            )));
+        }
+    }
+    Ok(())
 }
 
 async fn repair_user(run: &Run, sides: &Sides, user: &str, is_set_aside: bool) -> Result<Report, Failure> {

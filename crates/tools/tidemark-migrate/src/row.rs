@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::Error as _;
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -78,6 +78,31 @@ impl Serialize for Cell {
 
 /// The columns of a row, by their names in PostgreSQL.
 pub type Columns = BTreeMap<String, Cell>;
+
+/// The columns that a request gives, each once: of two values, nobody knows which one is meant.
+pub(crate) struct GivenColumns(pub(crate) Columns);
+
+impl<'de> Deserialize<'de> for GivenColumns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Given;
+        impl<'de> Visitor<'de> for Given {
+            type Value = GivenColumns;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with the columns of a row")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<GivenColumns, A::Error> {
+                let mut columns = Columns::new();
+                while let Some((name, cell)) = map.next_entry::<String, Cell>()? {
+                    if let Some(name) = columns.insert(name.clone(), cell).map(|_| name) {
+                        return Err(A::Error::custom(format!("{name:?} is given twice")));
+                    }
+                }
+                Ok(GivenColumns(columns))
+            }
+        }
+        deserializer.deserialize_map(Given)
+    }
+}
 
 /// A row of a table.
 #[derive(Clone)]
@@ -197,6 +222,14 @@ impl Row {
     pub(crate) fn of_owner(mut self, owner: &str) -> Self {
         self.owner = Some(owner.to_owned());
         self
+    }
+
+    /// The row with its key and the columns that differ from an earlier state.
+    pub(crate) fn changed_since(&self, before: &Self) -> Self {
+        let is_key = |name: &String| self.table.key.iter().any(|key| self.table.columns[key].names.contains(name));
+        let mut changed = self.clone();
+        changed.columns.retain(|name, cell| is_key(name) || before.columns.get(name) != Some(cell));
+        changed
     }
 
     /// The row with the columns of another one in place of its own.

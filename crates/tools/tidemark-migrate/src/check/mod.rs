@@ -1,15 +1,16 @@
 //! `check`: compares the table with the items in both directions, and each marker
 //! with the item that it marks.
 //!
-//! The table is read into files, segment by segment. Then both sides are split by the hash of the
-//! keys into parts, and one part after the other is compared in memory.
+//! The table is split by the hash of the keys into as many parts as the items have files. Then one part
+//! after the other is compared with its file, in memory.
 
 mod differences;
 mod markers;
 mod records;
 mod scan;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -21,14 +22,15 @@ use crate::arguments::MappingFile;
 use crate::command::Product;
 use crate::item::{Attributes, read_line};
 use crate::mapping::World;
-use crate::parts::{Part, Parts, parts_for};
+use crate::parts::{Part, Parts};
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-use differences::{DIFFERENCES, Difference, Differences, READ_AGAIN_MAX};
+use differences::{DIFFERENCES, Difference, Differences};
 use markers::MarkerPairs;
-use records::{FOLDER, Found, ITEMS_PER_PART, ItemRecord, write_part};
+use records::{FOLDER, ItemRecord};
+use scan::Found;
 
 /// The run, and the table to check.
 #[derive(Debug, Args)]
@@ -123,33 +125,6 @@ fn number(attributes: &Attributes, name: &str) -> Option<i64> {
     attributes.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// Reads the items of the run's files, one after the other.
-struct ItemReader<'r> {
-    run: &'r Run,
-    files: std::collections::btree_map::Iter<'r, String, FileDigest>,
-    open: Option<(&'r str, LineReader)>,
-}
-
-impl<'r> ItemReader<'r> {
-    fn new(run: &'r Run, items: &'r Items) -> Self {
-        Self { run, files: items.files.iter(), open: None }
-    }
-
-    fn next(&mut self) -> Result<Option<Attributes>, Failure> {
-        loop {
-            if let Some((name, lines)) = &mut self.open {
-                let item = lines.next_line()?.map(read_line).transpose();
-                let item = item.map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
-                if item.is_some() {
-                    return Ok(item);
-                }
-            }
-            let Some((name, written)) = self.files.next() else { return Ok(None) };
-            self.open = Some((name, LineReader::open(self.run.path(&Items::file(name)), written)?));
-        }
-    }
-}
-
 async fn check_all(
     run: &Run,
     (items, world): (&Items, &World),
@@ -159,28 +134,15 @@ async fn check_all(
 ) -> Result<Counts, Failure> {
     run.fresh_folder(FOLDER)?;
     let progress = Progress::new(items.count(), "items");
-    let segments = scan::read(run, (target, world), parallel, &progress).await?;
-
-    let parts = parts_for(items.count(), ITEMS_PER_PART);
-    let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), parts);
-    let (mut found, mut halves) = (parts("found")?, parts("halves")?);
-    for (segment, written) in (0..).zip(&segments) {
-        records::each(run.path(&scan::file(segment)), written, |record| match record {
-            Found::Item(item) => write_part(&mut found, item.key, &item),
-            Found::Half(half) => write_part(&mut halves, half.group(), &half),
-        })?;
-    }
-    let mut expected = parts("expected")?;
-    let mut reader = ItemReader::new(run, items);
-    while let Some(item) = reader.next()? {
-        let item = ItemRecord::new(&item, &items.target);
-        write_part(&mut expected, item.key, &item)?;
-    }
+    let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), items.files.len());
+    let found = Mutex::new(Found { items: parts("found")?, halves: parts("halves")? });
+    scan::read(&found, (target, world), parallel, &progress).await?;
+    let Found { items: found, halves } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
 
     let now = Timestamp::now().as_second();
-    let (mut counts, mut changed) = (Counts::default(), HashSet::new());
-    for (expected, found) in expected.finish()?.iter().zip(&found.finish()?) {
-        compare_part(run, [expected, found], now, &mut counts, &mut changed, differences)?;
+    let mut counts = Counts::default();
+    for (file, found) in items.files.iter().zip(&found.finish()?) {
+        compare_part((run, items), (file, found), now, &mut counts, differences)?;
     }
     for Part { name, written } in halves.finish()? {
         let mut pairs = MarkerPairs::new(&world.mapping, now);
@@ -190,33 +152,32 @@ async fn check_all(
         })?;
         let (whole, broken) = pairs.finish();
         counts.markers += whole;
-        broken.into_iter().try_for_each(|(kind, item)| differences.add(&kind, item, BTreeSet::new()))?;
+        broken.into_iter().try_for_each(|(kind, item)| differences.add(&kind, item))?;
     }
-    differences.add_changed((run, items), target, &changed).await?;
     Ok(counts)
 }
 
-/// Compares the expected and the found items of one part.
+/// Compares the items of one file with those of the table's part.
 fn compare_part(
-    run: &Run,
-    [expected, found]: [&Part; 2],
+    (run, items): (&Run, &Items),
+    ((name, written), found): ((&String, &FileDigest), &Part),
     now: i64,
     counts: &mut Counts,
-    changed: &mut HashSet<u128>,
     differences: &mut Differences,
 ) -> Result<(), Failure> {
     let mut missing: BTreeMap<u128, ItemRecord> = BTreeMap::new();
-    records::each(run.path(&expected.name), &expected.written, |item: ItemRecord| {
+    let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
+    while let Some(line) = lines.next_line()? {
+        let item = read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
+        let item = ItemRecord::new(&item, &items.target);
         missing.insert(item.key, item);
-        Ok(())
-    })?;
+    }
     records::each(run.path(&found.name), &found.written, |item: ItemRecord| {
         let comparison = Comparison::of(missing.remove(&item.key).as_ref(), &item);
         counts.count(comparison);
         match comparison {
-            Comparison::Changed if changed.len() < READ_AGAIN_MAX => drop(changed.insert(item.key)),
-            Comparison::Changed => differences.add("changed", item.name, BTreeSet::new())?,
-            Comparison::Extra => differences.add("extra", item.name, BTreeSet::new())?,
+            Comparison::Changed => differences.add("changed", item.name)?,
+            Comparison::Extra => differences.add("extra", item.name)?,
             Comparison::Same | Comparison::Newer | Comparison::Own => {}
         }
         Ok(())
@@ -225,7 +186,7 @@ fn compare_part(
         if item.expires_at <= now {
             counts.expired += 1;
         } else {
-            differences.add("missing", item.name, BTreeSet::new())?;
+            differences.add("missing", item.name)?;
         }
     }
     Ok(())
@@ -243,9 +204,8 @@ fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took
     for (kind, count) in &kinds {
         text.push_str(&format!("\n{kind}: {count}"));
     }
-    for Difference { kind, item, attributes } in &named {
-        let attributes = Vec::from_iter(attributes.iter().map(String::as_str)).join(", ");
-        text.push_str(&format!("\n  {kind} {item} {attributes}"));
+    for Difference { kind, item } in &named {
+        text.push_str(&format!("\n  {kind} {item}"));
     }
     if all > named.len() as u64 {
         text.push_str(&format!("\n  more are in {DIFFERENCES}"));

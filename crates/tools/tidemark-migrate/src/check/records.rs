@@ -1,24 +1,20 @@
-//! What the check keeps of each item, in files: both sides are compared part by part, so memory does
-//! not grow with the table.
+//! What the check keeps of each item of the table, in files: both sides are compared part by part, so
+//! memory does not grow with the table.
 
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::markers::PairHalf;
 use super::number;
 use crate::item::{AS_OF, Attributes, Key, VERSION, item_hash};
 use crate::mapping::Target;
 use crate::parts::Parts;
-use crate::run::{FileDigest, LineReader, LineWriter};
+use crate::run::{FileDigest, LineReader};
 use crate::{Failure, FailureKind};
 
 /// The folder of these files in the run's folder.
 pub(super) const FOLDER: &str = "check";
-
-/// The number of items that are compared in memory at once, about.
-pub(super) const ITEMS_PER_PART: u64 = 50_000;
 
 /// An item, of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,31 +48,13 @@ impl ItemRecord {
     }
 }
 
-/// A record of the table's side.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Found {
-    Item(ItemRecord),
-    /// One half of a pair of a marker and what it marks.
-    Half(PairHalf),
-}
-
 fn unreadable(error: impl std::fmt::Display) -> Failure {
     FailureKind::RunChanged.because(format!("the files of the check: {error}"))
 }
 
-/// A record as a line.
-fn line<T: Serialize>(record: &T) -> Result<String, Failure> {
-    serde_json::to_string(record).map_err(unreadable)
-}
-
-/// Writes a record as a line.
-pub(super) fn write<T: Serialize>(lines: &mut LineWriter, record: &T) -> Result<(), Failure> {
-    lines.write(&line(record)?)
-}
-
 /// Writes a record to the part of its hash.
 pub(super) fn write_part<T: Serialize>(parts: &mut Parts, hash: u128, record: &T) -> Result<(), Failure> {
-    parts.write(hash, &line(record)?)
+    parts.write(hash, &serde_json::to_string(record).map_err(unreadable)?)
 }
 
 /// Reads each record of a file.

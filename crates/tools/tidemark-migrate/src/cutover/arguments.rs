@@ -1,6 +1,7 @@
 //! What `cutover`, `repair`, `rollback` and `rehearse` take: a run, both databases, and the mapping.
 
 use clap::Args;
+use tokio_postgres::Client;
 
 use super::Dynamo;
 use super::plan::{Phase, Plan};
@@ -9,7 +10,7 @@ use super::sides::Sides;
 use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::run::{Run, RunFolderArgument};
-use crate::source::{Server, connect, database_identity};
+use crate::source::{Server, check_unchanged, connect, database_identity};
 use crate::transform::{ITEMS, Items};
 use crate::{Failure, FailureKind, TargetTable};
 
@@ -30,8 +31,18 @@ impl SidesArguments {
     /// Connects to PostgreSQL. Also returns what identifies the database.
     pub(crate) async fn postgres(&self, product: &Product) -> Result<(Postgres, Option<String>), Failure> {
         let client = connect(&self.server).await?;
+        check_unchanged(&client).await?;
+        self.postgres_of(client, product).await
+    }
+
+    /// The same for a rollback, also if the tables have changed since.
+    pub(crate) async fn postgres_of(
+        &self,
+        client: Client,
+        product: &Product,
+    ) -> Result<(Postgres, Option<String>), Failure> {
         let database = database_identity(&client).await?;
-        let postgres = Postgres::open(client, &self.server.schema, &self.mapping.read(product)?).await?;
+        let postgres = Postgres::open_changed(client, &self.server.schema, &self.mapping.read(product)?).await?;
         Ok((postgres, database))
     }
 

@@ -1,7 +1,7 @@
 -- The part of the cutover that runs in PostgreSQL, for all writers: each change of a user's row is
 -- recorded in the same transaction, and refused once DynamoDB owns the user. {schema} stands for
--- the schema of the application's tables, as an identifier. `DROP SCHEMA tidemark_migration
--- CASCADE` removes everything.
+-- the schema of the application's tables, as an identifier, and {settings} for the settings that change
+-- how a value becomes a text. `DROP SCHEMA tidemark_migration CASCADE` removes everything.
 
 CREATE SCHEMA tidemark_migration;
 
@@ -18,9 +18,6 @@ CREATE TABLE tidemark_migration.plan (
     -- The manifest of the run's items, for sidecars, which have no folder.
     items text
 );
-
--- The users who move before the percentages.
-CREATE TABLE tidemark_migration.first_users (user_id text PRIMARY KEY);
 
 -- A user's ownership record on this side: PostgreSQL may write while `epoch` is even. A transaction
 -- that changes the user's rows holds a FOR KEY SHARE lock on the record until it ends. Such locks do
@@ -66,6 +63,52 @@ CREATE TABLE tidemark_migration.sources (
     parent text,
     prefix text NOT NULL
 );
+
+-- The captured tables as they were when the capture began.
+CREATE TABLE tidemark_migration.captured (source text PRIMARY KEY, shape text[] NOT NULL);
+
+-- A line for each column of a table, and for its primary key.
+CREATE FUNCTION tidemark_migration.shape_of(of_source text) RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(line ORDER BY line), '{}') FROM (
+        SELECT of_source || '.' || attname || ' ' || format_type(atttypid, atttypmod)
+            || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END || CASE WHEN attgenerated = '' THEN '' ELSE ' GENERATED' END
+            || CASE WHEN attidentity = '' THEN '' ELSE ' IDENTITY' END AS line
+        FROM pg_attribute WHERE attrelid = to_regclass(format('{schema}.%I', of_source)) AND attnum > 0 AND NOT attisdropped
+        UNION ALL
+        SELECT of_source || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+            WHERE conrelid = to_regclass(format('{schema}.%I', of_source)) AND contype = 'p'
+    ) AS lines
+$$;
+
+-- How the captured tables differ from what they were: a line with - or + for each difference.
+CREATE FUNCTION tidemark_migration.schema_changes() RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(change ORDER BY substr(change, 3), change), '{}') FROM (
+        SELECT '- ' || line AS change FROM tidemark_migration.captured, unnest(shape) AS line
+            WHERE line <> ALL (tidemark_migration.shape_of(source))
+        UNION ALL
+        SELECT '+ ' || line FROM tidemark_migration.captured, unnest(tidemark_migration.shape_of(source)) AS line
+            WHERE line <> ALL (shape)
+    ) AS changes
+$$;
+
+-- Refuses a change of a captured table, until a finished cutover has no way back any more. A renamed
+-- schema has no table of this name.
+CREATE FUNCTION tidemark_migration.refuse_schema_change() RETURNS event_trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    changes text[];
+BEGIN
+    IF to_regclass('tidemark_migration.captured') IS NULL OR EXISTS (SELECT FROM tidemark_migration.plan
+            WHERE phase = 'finished' AND coalesce(way_back_until, '-infinity') < now()) THEN
+        RETURN;
+    END IF;
+    changes := tidemark_migration.schema_changes();
+    IF changes <> '{}' THEN
+        RAISE EXCEPTION 'tables must not change while they are migrated: %', array_to_string(changes, '; ') USING ERRCODE = 'TM004';
+    END IF;
+END $$;
 
 -- The owners of deleted rows that other rows have as their parent: these other rows are deleted
 -- after them.
@@ -211,7 +254,7 @@ END $$;
 
 -- Remembers the owner of a row before it is deleted, for the rows below it.
 CREATE FUNCTION tidemark_migration.depart() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp {settings} AS $$
 DECLARE
     old_row jsonb := to_jsonb(OLD);
     old_key text;
@@ -227,10 +270,11 @@ END $$;
 
 -- A trigger's arguments are the table's name (for a partition, the name of the whole table), the
 -- column with the row's owner, the prefix of the kind of owner, and the table's place: 'child' if its
--- parent knows the owner, 'parent' if it has rows below it, 'both', or 'alone'. The function runs
--- with the rights of its owner, so the application needs no rights here.
+-- parent knows the owner, 'parent' if it has rows below it, 'both', or 'alone'. The columns that the
+-- mapping uses follow. The function runs with the rights of its owner, so the application needs no
+-- rights here.
 CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp {settings} AS $$
 DECLARE
     before jsonb;
     after jsonb;
@@ -251,6 +295,10 @@ BEGIN
         after := to_jsonb(NEW);
         of_after := CASE WHEN is_child THEN tidemark_migration.owner_of(TG_ARGV[0], after)
             ELSE TG_ARGV[2] || (after ->> TG_ARGV[1]) END;
+    END IF;
+    -- Without this, a renamed column would become an attribute that every changed row loses.
+    IF NOT coalesce(after, before) ?& TG_ARGV[4:] THEN
+        RAISE EXCEPTION 'a column of % that the migration needs is gone', TG_ARGV[0] USING ERRCODE = 'TM004';
     END IF;
     IF of_before = of_after THEN
         PERFORM tidemark_migration.record_change(of_after, TG_ARGV[0], before, after);
@@ -354,6 +402,11 @@ BEGIN
             name, is_same) USING row_key;
         RETURN NULL;
     END IF;
+    IF EXISTS (SELECT FROM pg_catalog.jsonb_object_keys(after) AS given WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
+            WHERE attrelid OPERATOR(pg_catalog.=) name::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 0
+                AND NOT attisdropped AND attname::text OPERATOR(pg_catalog.=) given)) THEN
+        RAISE EXCEPTION 'a column of % that the migration needs is gone', of_source USING ERRCODE = 'TM004';
+    END IF;
     -- The key is given even if a column generates it. Such a column must not be updated, and a
     -- computed column must not be written at all.
     SELECT pg_catalog.string_agg(pg_catalog.format('%I', attname), ', '),
@@ -378,7 +431,7 @@ END $$;
 -- The row that PostgreSQL would store, with the values of defaults and of BEFORE triggers. Fails if
 -- PostgreSQL would refuse the write. Changes nothing.
 CREATE FUNCTION tidemark_migration.preview(of_source text, row_key jsonb, after jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp {settings} AS $$
 DECLARE
     stored jsonb;
 BEGIN
@@ -395,7 +448,7 @@ END $$;
 
 -- Writes a row with the values of DynamoDB; the capture does not record it.
 CREATE FUNCTION tidemark_migration.write_as_given(of_source text, row_key jsonb, after jsonb) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp {settings} AS $$
 BEGIN
     PERFORM pg_catalog.set_config('tidemark_migration.applying', 'on', true),
         pg_catalog.set_config('tidemark_migration.source', of_source, true),

@@ -20,7 +20,7 @@ impl Sides {
             let in_dynamo = self.postgres.users().await?;
             return Ok(CutoverStatus { in_dynamo, ..CutoverStatus::default() });
         }
-        self.state(target_side(plan, &self.postgres.first_users().await?)).await
+        self.state(target_side(plan)).await
     }
 
     /// Removes the ownership records, outbox and flags from the table; may be repeated. Returns

@@ -63,12 +63,12 @@ fn holders(rows: &[Vec<Item>], wanted: impl Fn(&Item) -> bool) -> BTreeMap<Key, 
     holders
 }
 
-/// Whether a change of the owner's own row, or of a row that is joined with it, decides about items of
-/// other rows. Such a change affects all items of the owner.
+/// Whether a change of the owner's own row decides about items of other rows. Such a change affects all
+/// items of the owner.
 pub(super) fn affects_all_items(change: [Option<&Row>; 2], world: &World) -> bool {
     let is_owners = change.iter().flatten().any(|row| world.is_owners(row));
     let [before, after] = change.map(|row| world.owner_facts(row));
-    (is_owners && before != after) || change.iter().flatten().any(|row| world.decides_by_join(row))
+    is_owners && before != after
 }
 
 /// The writes for the items of some rows, before and after a change. `rows` are the owner's rows after

@@ -17,7 +17,7 @@ CREATE INDEX ON tidemark_migration.joined_changes (user_id);
 -- and the columns that other rows use. Also records the changes that `apply_change` writes: DynamoDB
 -- does not know which rows of other owners are joined.
 CREATE FUNCTION tidemark_migration.record_joined() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp {settings} AS $$
 DECLARE
     before jsonb;
     after jsonb;
@@ -31,15 +31,10 @@ BEGIN
     IF TG_OP <> 'DELETE' THEN
         after := to_jsonb(NEW);
     END IF;
-    of_user := tidemark_migration.owner_of(TG_ARGV[0], coalesce(after, before));
-    -- No ownership record refuses the change of a row that belongs to nobody. The lock makes this
-    -- statement wait for a cutover that is just being finished.
-    IF of_user IS NULL THEN
-        PERFORM FROM tidemark_migration.plan WHERE phase = 'finished' FOR SHARE;
-        IF FOUND THEN
-            RAISE EXCEPTION 'the cutover is finished, and DynamoDB owns all rows' USING ERRCODE = 'TM001';
-        END IF;
+    IF NOT coalesce(after, before) ?& TG_ARGV[1:] THEN
+        RAISE EXCEPTION 'a column of % that the migration needs is gone', TG_ARGV[0] USING ERRCODE = 'TM004';
     END IF;
+    of_user := tidemark_migration.owner_of(TG_ARGV[0], coalesce(after, before));
     SELECT coalesce(jsonb_object_agg(key, value), '{}') INTO used_before FROM jsonb_each(before) WHERE key = ANY (TG_ARGV[1:]);
     SELECT coalesce(jsonb_object_agg(key, value), '{}') INTO used_after FROM jsonb_each(after) WHERE key = ANY (TG_ARGV[1:]);
     IF TG_OP <> 'UPDATE' OR used_before <> used_after THEN
@@ -52,7 +47,7 @@ END $$;
 -- Records a row as changed without changing it, so that its items are made again. False if DynamoDB
 -- owns the user.
 CREATE FUNCTION tidemark_migration.touch(of_user text, of_source text, row_key jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp {settings} AS $$
 DECLARE
     name text := format('{schema}.%I', of_source);
     is_same text;

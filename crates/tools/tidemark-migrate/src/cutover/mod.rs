@@ -4,7 +4,6 @@ mod arguments;
 mod command;
 mod dynamo;
 mod finish;
-mod first_users;
 mod item_writes;
 pub(crate) mod outbox_entry;
 pub mod ownership;

@@ -31,11 +31,16 @@ impl OutboxEntry {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// The attribute's name and JSON that DynamoDB's outbox stores: the row after the change, or a
-    /// deleted row as it was. Both together may not fit if the row has a picture.
+    /// The attribute's name and JSON that DynamoDB's outbox stores: the changed columns of the row after
+    /// the change, or a deleted row as it was. PostgreSQL keeps the other columns: not every value
+    /// comes back from JSON as it was.
     pub(super) fn kept(&self) -> Result<Option<(&'static str, String)>, serde_json::Error> {
-        let name = if self.after.is_some() { "After" } else { "Before" };
-        self.row().map(|row| Ok((name, row.json()?))).transpose()
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => Ok(Some(("After", after.changed_since(before).json()?))),
+            (None, Some(row)) => Ok(Some(("After", row.json()?))),
+            (Some(row), None) => Ok(Some(("Before", row.json()?))),
+            (None, None) => Ok(None),
+        }
     }
 
     /// Whether the change fits into DynamoDB's outbox.

@@ -66,7 +66,7 @@ pub(crate) fn check_same_run(run: &Run, plan: &Plan) -> Result<(), Failure> {
 pub(crate) fn check_database(identity: &RunIdentity, found: Option<&str>) -> Result<(), Failure> {
     match (identity.database.as_deref(), found) {
         (Some(begun), Some(found)) if begun != found => Err(FailureKind::Cutover.because(format!(
-            "the run {} began on the database {begun}, and this is the database {found}. If it is the same one after an \
+            "this is the wrong database: the run {} began on {begun}, and this is {found}. If it is the same one after an \
              upgrade of the server, change `database` in run.json",
             identity.run
         ))),

@@ -48,6 +48,10 @@ pub struct Difference {
     /// `missing`: the item should exist; `unexpected`: it should not exist; `changed`: it has other
     /// attributes.
     pub what: &'static str,
+    /// The item's type.
+    pub kind: String,
+    /// The attributes of the mapping that a repair of the item would remove.
+    pub loses: Vec<String>,
 }
 
 /// An ownership record, and the differences, each with the item that should exist.
@@ -203,12 +207,12 @@ impl Sides {
             let is_own = partitions.contains(&key.partition);
             let found = if is_own { found.remove(&key) } else { self.dynamo.get(&key).await? };
             let expected = expected.remove(&key);
-            let what = match (&expected, found) {
+            let what = match (&expected, &found) {
                 (None, None) => continue,
-                (Some(item), Some(found)) if item_hash(&item.attributes) == item_hash(&found) => continue,
+                (Some(item), Some(found)) if item_hash(&item.attributes) == item_hash(found) => continue,
                 // The marker belongs to another user: both profiles have the address, and it leads
                 // to one of them.
-                (_, Some(found)) if !is_own && self.is_of_another(&found, user) => continue,
+                (_, Some(found)) if !is_own && self.is_of_another(found, user) => continue,
                 (Some(item), None) => {
                     if self.may_be_missing(user, item).await? {
                         continue;
@@ -219,7 +223,14 @@ impl Sides {
                 (Some(_), Some(_)) => "changed",
             };
             let Key { partition, sort } = key;
-            differences.push((Difference { user: user.to_owned(), partition, sort, what }, expected));
+            let (user, kind) = (user.to_owned(), expected.as_ref().map(|item| item.kind.clone()).unwrap_or_default());
+            let loses = expected.iter().zip(&found).flat_map(|(item, found)| {
+                let is_lost =
+                    |name: &&String| !item.attributes.contains_key(*name) && self.world.mapping.makes(&item.kind, name);
+                found.keys().filter(is_lost).cloned()
+            });
+            let loses = loses.collect();
+            differences.push((Difference { user, partition, sort, what, kind, loses }, expected));
         }
         // A row of another owner may have changed with which this user's rows are joined. Read before the
         // ownership records: a change that is carried out in between raises their versions.
@@ -229,6 +240,11 @@ impl Sides {
         let after = self.ownerships(user).await?;
         let is_level = before == after && after.postgres.version == after.dynamo.version;
         Ok(is_level.then_some((after.dynamo, differences)))
+    }
+
+    /// Whether more than so many items of a type have an attribute.
+    pub(crate) async fn has_more(&self, kind: &str, attribute: &str, than: u64) -> Result<bool, Failure> {
+        self.dynamo.has_more(kind, attribute, than).await
     }
 
     /// Whether one of the keys belongs to another user.

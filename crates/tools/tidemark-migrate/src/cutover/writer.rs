@@ -74,9 +74,7 @@ impl Writer {
     }
 
     async fn write(&self, row: &Row, is_gone: bool) -> Result<Side, WriteError> {
-        if let Some(mistake) = self.sides.postgres.mistake(row) {
-            return Err(WriteError::Refused(mistake));
-        }
+        let row = &Box::pin(self.checked(row, is_gone)).await?;
         let Some(user) = row.owner.as_deref() else {
             return Err(WriteError::Refused(format!("a row of {} that belongs to no user", row.table.name)));
         };
@@ -106,6 +104,35 @@ impl Writer {
             side = side.other();
         }
         Err(WriteError::Moving(user.to_owned()))
+    }
+
+    /// The row with its key and its owner as PostgreSQL writes them. Refuses a row that cannot mean what it
+    /// says: the parent decides about the owner, and not the request.
+    async fn checked(&self, row: &Row, is_gone: bool) -> Result<Row, WriteError> {
+        let postgres = &self.sides.postgres;
+        if let Some(mistake) = postgres.mistake(row) {
+            return Err(WriteError::Refused(mistake));
+        }
+        let row = postgres.normalised(row).await?.map_err(WriteError::Refused)?;
+        let Some(owner) = row.table.owner.as_ref().filter(|owner| owner.through.is_some()) else { return Ok(row) };
+        let mut found = postgres.owner_by_parent(&row).await?;
+        if let (None, Some(given)) = (&found, &row.owner) {
+            // PostgreSQL may lack the parent, because its change is not replicated yet.
+            Box::pin(self.sides.replicate_some(given)).await?;
+            found = postgres.owner_by_parent(&row).await?;
+        }
+        match (found, &row.owner) {
+            // A missing row counts as deleted.
+            (None, _) if is_gone => Ok(row),
+            (None, _) => Err(WriteError::Refused(format!("the row of {} has no parent with an owner", row.table.name))),
+            (Some(found), Some(given)) if *given != found && *given != format!("{}{found}", owner.prefix) => {
+                Err(WriteError::Refused(format!(
+                    "the row of {} belongs to {found}, and its $owner is {given}",
+                    row.table.name
+                )))
+            }
+            (Some(found), _) => Ok(row.of_owner(&found)),
+        }
     }
 
     async fn replicate_if_dual(&self, user: &str) -> Result<(), Failure> {
@@ -206,14 +233,16 @@ impl Writer {
         if is_gone && before.is_none() {
             return Ok(true);
         }
-        // Only the columns that the application gives change.
-        let whole = before.as_ref().map_or_else(|| row.clone(), |before| before.updated(row));
-        // PostgreSQL receives this change later, and must be able to store it then.
-        let after = match self.sides.postgres.preview(&whole, is_gone).await? {
+        // Only the columns that the application gives change. PostgreSQL receives them later, and must be
+        // able to store them then.
+        let after = match self.sides.postgres.preview(row, is_gone).await? {
             Preview::Stored(after) => after,
             Preview::UniqueViolation(index) => return Err(unique(row, &index)),
             Preview::Refused(why) => return Err(WriteError::Refused(why)),
         };
+        if let Some(other) = after.as_ref().and_then(|after| after.owner.as_ref()).filter(|owner| *owner != user) {
+            return Err(WriteError::Refused(format!("PostgreSQL gives the row to {other}")));
+        }
         if let Some(after) = after.as_ref().filter(|_| !self.sides.world.is_owners(row)) {
             self.check_migrated(after, user).await?;
         }

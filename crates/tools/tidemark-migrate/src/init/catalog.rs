@@ -3,7 +3,7 @@
 use tokio_postgres::Client;
 
 use crate::Failure;
-use crate::source::{BASE_TYPES, ForeignKey, foreign_keys, quoted, source_failure};
+use crate::source::{BASE_TYPES, ForeignKey, foreign_keys, heirs, quoted, source_failure};
 
 /// The most rows that are counted in a table without statistics.
 const ROWS_COUNTED_MAX: u32 = 200_000;
@@ -20,6 +20,8 @@ pub(super) struct SourceTable {
     pub(super) unique: Vec<UniqueIndex>,
     /// The estimated number of rows; negative if PostgreSQL does not know.
     pub(super) rows: f64,
+    /// Its rows are read with those of another table, or the other way round.
+    pub(super) is_inherited: bool,
     /// The foreign keys to other tables.
     pub(super) foreign_keys: Vec<ForeignKey>,
 }
@@ -133,6 +135,12 @@ pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTabl
             Some(columns) if table.key.is_empty() => table.key = columns,
             _ => table.unique.push(index),
         }
+    }
+    for (parent, heir) in heirs(client, schema).await? {
+        tables
+            .iter_mut()
+            .filter(|table| [&parent, &heir].contains(&&table.name))
+            .for_each(|table| table.is_inherited = true);
     }
     for found in foreign_keys(client, schema).await? {
         if let Some(table) = tables.iter_mut().find(|table| table.name == found.table && found.refers_to != found.table)

@@ -7,7 +7,7 @@ use super::catalog::SourceTable;
 use super::columns::{ColumnDraft, by_name, columns_of, is_search_index, unused};
 use super::markers::{MarkerDraft, of_index};
 use super::placement::{Place, Places};
-use super::words::{key, looks_deleted, looks_like_change, looks_like_expiry, pascal, quoted, snake};
+use super::words::{key, pascal, quoted, snake};
 
 /// Begins a line of the draft that asks for a decision.
 pub(super) const QUESTION: &str = "# ? ";
@@ -55,7 +55,7 @@ impl<'d> Draft<'d> {
             unused(&mut taken, free)
         };
         let (type_attribute, owner_attribute) = (attribute(["Type", "ItemType"]), attribute(["Owner", "ItemOwner"]));
-        let own = ["PK", "SK", "TTL", "LeadsTo", "MigratedVersion", "MigratedUpdatedAt", "MigratedBy"];
+        let own = ["PK", "SK", "LeadsTo", "MigratedVersion", "MigratedUpdatedAt", "MigratedBy"];
         let reserved = own.into_iter().map(str::to_owned).chain([type_attribute.clone(), owner_attribute.clone()]);
         Self { schema, tables, places, types, reserved: reserved.collect(), type_attribute, owner_attribute }
     }
@@ -120,21 +120,6 @@ impl<'d> Draft<'d> {
             text,
             "\n[target]\nkey = [\"PK\", \"SK\"]\ntype = \"{type_attribute}\"\nowner = \"{owner_attribute}\"\n"
         );
-        if columns().any(|column| looks_like_change(&column.name)) {
-            ask(
-                &mut text,
-                "Does the new application set UpdatedAt with each write? Load, check and rollback then see its changes:",
-            );
-            text.push_str("# updated_at = \"UpdatedAt\"\n");
-        }
-        if columns().any(|column| looks_like_expiry(&column.name)) {
-            ask(&mut text, "Should DynamoDB delete expired items? Then also activate the TTL attributes below:");
-            text.push_str("# ttl = \"TTL\"\n");
-        }
-        if self.tables.iter().any(|table| columns_of(table, &self.reserved).iter().any(|column| column.is_secret)) {
-            ask(&mut text, "Should secrets be encrypted? Then also activate the `encrypt` attributes below:");
-            text.push_str("# [parameters.key]\n# kind = \"secret\"\n# about = \"The key of encrypted attributes, of at least 32 bytes.\"\n");
-        }
         for owner in self.owners() {
             let kind = &self.types[&*owner.name];
             let _ = write!(
@@ -176,29 +161,7 @@ impl<'d> Draft<'d> {
                 let _ = writeln!(text, "{entry} = [{}]", names.join(", "));
             }
         }
-        for column in table.columns.iter().filter(|column| looks_like_change(&column.name)) {
-            if let Some(draft) =
-                by_name.get(column.name.as_str()).filter(|draft| draft.kind == "time" && column.is_required)
-            {
-                ask(
-                    text,
-                    &format!(
-                        "Does every change of a row raise {}? An older row then never replaces a newer item:",
-                        column.name
-                    ),
-                );
-                let _ = writeln!(text, "# version = \"{} | instant\"", draft.name);
-            }
-        }
         write_columns(text, &section, &columns);
-        for column in columns.iter().filter(|column| looks_deleted(&column.column.name)) {
-            ask(text, "Should deleted rows stay behind?");
-            let _ = writeln!(
-                text,
-                "# [[tables.{section}.reject]]\n# reason = \"deleted\"\n# when = \"{} is not null\"\n# expected = true",
-                column.name
-            );
-        }
         let kind = &self.types[&**name];
         let owner_column = match place {
             Place::Owned { column, through: None, .. } => Some(column),
@@ -283,25 +246,6 @@ impl<'d> Draft<'d> {
         }
         for (attribute, expression) in markers.iter().flat_map(|marker| &marker.hashed) {
             let _ = writeln!(text, "{} = \"{{{expression}}}\"", key(attribute));
-        }
-        for column in columns {
-            let name = &column.name;
-            if column.is_secret {
-                ask(
-                    text,
-                    &format!(
-                        "{} looks secret. To encrypt it, use this line in place of the one above:",
-                        column.column.name
-                    ),
-                );
-                let attribute = &column.attribute;
-                let value = format!("{{{name} | encrypt($key, $owner, '{attribute}')}}");
-                let _ = writeln!(text, "# {} = {}", key(attribute), quoted(&value));
-            }
-            if column.kind == "time" && looks_like_expiry(&column.column.name) {
-                ask(text, &format!("Should DynamoDB delete the item after {}?", column.column.name));
-                let _ = writeln!(text, "# TTL = {{ value = \"{{{name} | epoch}}\", on_error = \"leave-out\" }}");
-            }
         }
     }
 

@@ -56,7 +56,7 @@ const LOOKUP_COLUMNS_MAX: usize = 3;
 /// Chooses the places. `named` are the owners that the user wants; without them, each table that
 /// depends on no other one is an owner.
 pub(super) fn choose(tables: &[SourceTable], named: &[String]) -> Places {
-    let is_usable = |table: &&SourceTable| !table.key.is_empty() && !is_tools_own(&table.name);
+    let is_usable = |table: &&SourceTable| !table.key.is_empty() && !table.is_inherited && !is_tools_own(&table.name);
     let usable: Vec<&SourceTable> = tables.iter().filter(is_usable).collect();
     let mut edges: BTreeMap<&str, Vec<Edge<'_>>> =
         usable.iter().map(|table| (table.name.as_str(), edges_of(table, &usable))).collect();
@@ -87,6 +87,8 @@ pub(super) fn choose(tables: &[SourceTable], named: &[String]) -> Places {
     for table in tables.iter().filter(|table| !is_usable(table)) {
         let why = if is_tools_own(&table.name) {
             "it belongs to a tool for migrations of the schema"
+        } else if table.is_inherited {
+            "it inherits from another table, or another one from it, so its rows are read twice"
         } else {
             "it has neither a primary key nor a unique index of NOT NULL columns, so its rows cannot be told apart"
         };

@@ -131,32 +131,6 @@ pub(super) fn looks_secret(column: &str) -> bool {
     parts.iter().any(|part| folded(column).contains(part))
 }
 
-/// A column with the time at which a row loses its use.
-pub(super) fn looks_like_expiry(column: &str) -> bool {
-    let ends = [
-        "expiresat",
-        "expireat",
-        "expiredat",
-        "expires",
-        "expireson",
-        "expiry",
-        "expiration",
-        "expirationdate",
-        "validuntil",
-    ];
-    ends.iter().any(|end| folded(column).ends_with(end))
-}
-
-/// A column with the time of a row's last change.
-pub(super) fn looks_like_change(column: &str) -> bool {
-    ["updatedat", "modifiedat", "changedat", "lastmodified", "updatedon"].contains(&&*folded(column))
-}
-
-/// A column that marks a row as deleted.
-pub(super) fn looks_deleted(column: &str) -> bool {
-    ["deletedat", "removedat", "deletedon"].contains(&&*folded(column))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

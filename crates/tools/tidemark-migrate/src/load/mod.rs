@@ -5,7 +5,7 @@ mod pace;
 mod writer;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -18,12 +18,11 @@ use crate::cutover::finished_runs;
 use crate::cutover::run_state::check_not_dual;
 use crate::item::read_line;
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
-use crate::statements::STATEMENTS_MAX;
 use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-use pace::{Pace, PaceStatus, write_units};
-use writer::{PutOutcome, Writer};
+use pace::{Pace, write_units};
+use writer::{PutOutcome, STATEMENTS_MAX, Writer};
 
 /// The name of the file with the progress of a load.
 pub const PROGRESS: &str = "load.json";
@@ -53,15 +52,12 @@ pub struct Arguments {
     #[arg(long)]
     again: bool,
     /// The most write units a second, without those of the indexes. A new on-demand table takes
-    /// 4,000. Throttled answers lower it for a while.
+    /// 4,000.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
     /// The number of requests at once, each with up to 25 items.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
-    /// Prints the estimated cost; writes nothing.
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// The progress of a load.
@@ -87,21 +83,18 @@ struct Checkpoint {
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let Arguments { folder, table, into_existing, create_table, again, rate, parallel, dry_run } = arguments;
+    let Arguments { folder, table, into_existing, create_table, again, rate, parallel } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let items = Items::of(&run)?;
     let target = table.open().await;
-    if create_table && !dry_run {
+    if create_table {
         create_table::create(&target, &items.target).await?;
     }
     let begun: Option<Checkpoint> = run.read(PROGRESS)?;
     let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
     let is_empty = is_empty(&target).await?;
     let finished = finished_runs(&target, &items.target).await?;
-    if dry_run {
-        return dry_run_report(&run, &items, begun.as_ref(), is_empty, rate);
-    }
     if !is_empty && begun.is_none() && !into_existing {
         return Err(FailureKind::TableNotEmpty.because(format!(
             "the table {} has items; --into-existing loads beside them and keeps newer ones",
@@ -120,16 +113,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let before = progress.loaded.values().sum::<u64>();
     let shown = Progress::new(items.count(), "items");
     shown.set_position(before);
-    let pace = Pace::new(rate);
-    let writer = Writer::new(target, items.target.clone(), finished, Arc::clone(&pace));
-    let loader = Loader { run: &run, writer, pace, shown, progress: Mutex::new(progress) };
+    let writer = Writer::new(target, items.target.clone(), finished);
+    let loader = Loader { run: &run, writer, pace: Pace::new(rate), shown, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
     // Also after a failure, so that the finished work is not repeated.
     let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     run.write(PROGRESS, &progress)?;
     outcome?;
     let now = progress.loaded.values().sum::<u64>() - before;
-    let report = report(&progress, now, start.elapsed(), loader.pace.status());
+    let report = report(&progress, now, start.elapsed());
     run.write_report("load", &report)?;
     Ok(report)
 }
@@ -140,44 +132,10 @@ async fn is_empty(table: &Table) -> Result<bool, Failure> {
     Ok(answer.items().is_empty() && answer.last_evaluated_key().is_none())
 }
 
-fn dry_run_report(
-    run: &Run,
-    items: &Items,
-    begun: Option<&Checkpoint>,
-    is_empty: bool,
-    rate: u32,
-) -> Result<Report, Failure> {
-    let loaded = begun.map_or(0, |begun| begun.loaded.values().sum());
-    let (mut units, mut largest) = (0, 0);
-    for (name, written) in &items.files {
-        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
-        while let Some(line) = lines.next_line()? {
-            units += write_units(line.len());
-            largest = largest.max(line.len());
-        }
-    }
-    let count = items.count();
-    let seconds = units / u64::from(rate);
-    let is_there = if is_empty { "empty" } else { "not empty" };
-    let text = format!(
-        "{count} items, {loaded} of them loaded; at most {units} write units, and as many again for the index of types; {seconds} s at this rate; the table is {is_there}"
-    );
-    let json = json!({
-        "phase": "load",
-        "dryRun": true,
-        "items": count,
-        "loaded": loaded,
-        "writeUnits": units,
-        "seconds": seconds,
-        "tableIsEmpty": is_empty,
-    });
-    Ok(Report { outcome: PhaseOutcome::Done, json, text })
-}
-
 struct Loader<'l> {
     run: &'l Run,
     writer: Writer,
-    pace: Arc<Pace>,
+    pace: Pace,
     shown: Progress,
     progress: Mutex<Checkpoint>,
 }
@@ -260,32 +218,23 @@ impl Loader<'_> {
     }
 }
 
-fn report(progress: &Checkpoint, now: u64, took: Duration, pace: PaceStatus) -> Report {
+fn report(progress: &Checkpoint, now: u64, took: Duration) -> Report {
     let Checkpoint { table, new, known, kept, kept_keys, .. } = progress;
     let mut text = format!(
         "{} items are in {table}: {new} new, {known} known, and {kept} newer ones were kept",
         new + known + kept
     );
-    let PaceStatus { lowest, throttled, .. } = pace;
-    if throttled > 0 {
-        text.push_str(&format!(
-            ". DynamoDB throttled {throttled} requests, and the rate went down to {lowest:.0} units a second"
-        ));
-    }
     if !kept_keys.is_empty() {
         text.push_str(&format!("\n  {}", kept_keys.join("\n  ")));
     }
     let json = json!({
         "phase": "load",
-        "dryRun": false,
         "table": table,
         "new": new,
         "known": known,
         "kept": kept,
         "keptKeys": kept_keys,
         "itemsNow": now,
-        "throttled": throttled,
-        "lowestRate": lowest,
         "seconds": took.as_secs_f64(),
     });
     Report { outcome: PhaseOutcome::Done, json, text }

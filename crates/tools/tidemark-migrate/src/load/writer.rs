@@ -1,17 +1,17 @@
 //! Writes items: new ones in batches of 25, and existing ones individually, on the condition that
 //! they are not newer.
 
-use std::sync::Arc;
-
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementRequest, ReturnValue};
 use backon::Retryable;
 use store_base::{StoreError, Table, patient_backoff, unless_condition_failed};
 
-use super::pace::Pace;
 use crate::Failure;
 use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
 use crate::mapping::Target;
-use crate::statements::{Executed, STATEMENTS_MAX, execute, statement};
+
+/// [The most statements of a
+/// batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
+pub(super) const STATEMENTS_MAX: usize = 25;
 
 /// The most write units of a batch, far below the 16 MB of a request.
 const BATCH_UNITS_MAX: u64 = 4 * 1024;
@@ -41,13 +41,11 @@ pub(super) struct Writer {
     target: Target,
     /// Runs whose cutover is finished: their items belong to the application.
     finished: Vec<String>,
-    /// Throttled answers lower it.
-    pace: Arc<Pace>,
 }
 
 impl Writer {
-    pub(super) fn new(table: Table, target: Target, finished: Vec<String>, pace: Arc<Pace>) -> Self {
-        Self { table, target, finished, pace }
+    pub(super) fn new(table: Table, target: Target, finished: Vec<String>) -> Self {
+        Self { table, target, finished }
     }
 
     /// An item's key, for people.
@@ -66,9 +64,9 @@ impl Writer {
                 units <= BATCH_UNITS_MAX
             });
             let (batch, further) = rest.split_at(fitting.count().max(1));
-            let is_inserted = self.with_retries(|| self.insert(batch)).await?;
+            let is_inserted = with_retries(|| self.insert(batch)).await?;
             for (item, is_inserted) in batch.iter().zip(is_inserted) {
-                let put = if is_inserted { PutOutcome::New } else { self.with_retries(|| self.replace(item)).await? };
+                let put = if is_inserted { PutOutcome::New } else { with_retries(|| self.replace(item)).await? };
                 puts.push(put);
             }
             rest = further;
@@ -76,8 +74,8 @@ impl Writer {
         Ok(puts)
     }
 
-    /// Whether each item is new. An item is not written if its key exists, or if there was no
-    /// capacity for it.
+    /// Whether each item is new. An item is not written if its key exists, if there was no capacity for it, or
+    /// for another reason, which [`Writer::replace`] meets again.
     ///
     /// Unlike a put of BatchWriteItem, each INSERT of the batch has the condition that its key does
     /// not exist, at the price of a plain put. After a lost reply, [`Writer::replace`] handles the
@@ -92,13 +90,16 @@ impl Writer {
                 values.push(value.clone());
             }
             text.push('}');
-            statement(text, values)
+            let statement = BatchStatementRequest::builder().statement(text).set_parameters(Some(values));
+            statement.build().map_err(|error| StoreError::Refused(error.to_string()))
         });
-        let executed = execute(&self.table, statements.collect::<Result<_, _>>()?).await?;
-        if executed.contains(&Executed::Throttled) {
-            self.pace.slow_down();
+        let statements = statements.collect::<Result<_, _>>()?;
+        let request = self.table.client().batch_execute_statement().set_statements(Some(statements));
+        let answers = request.send().await?.responses.unwrap_or_default();
+        if answers.len() != items.len() {
+            return Err(StoreError::Unavailable(format!("{} statements have {} answers", items.len(), answers.len())));
         }
-        Ok(executed.iter().map(|executed| *executed == Executed::Done).collect())
+        Ok(answers.iter().map(|answer| answer.error.is_none()).collect())
     }
 
     async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {
@@ -141,17 +142,12 @@ impl Writer {
             None => PutOutcome::Kept,
         })
     }
+}
 
-    /// Retries a request while the table is throttled or unreachable.
-    async fn with_retries<T, F>(&self, request: impl FnMut() -> F) -> Result<T, StoreError>
-    where
-        F: Future<Output = Result<T, StoreError>>,
-    {
-        let slow_down = |error: &StoreError, _| {
-            if matches!(error, StoreError::Busy(_)) {
-                self.pace.slow_down();
-            }
-        };
-        request.retry(patient_backoff()).when(StoreError::is_transient).notify(slow_down).await
-    }
+/// Retries a request while the table is throttled or unreachable.
+async fn with_retries<T, F>(request: impl FnMut() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    request.retry(patient_backoff()).when(StoreError::is_transient).await
 }

@@ -43,8 +43,6 @@ pub(crate) enum Conversion {
     Default,
     /// Another reason for a value that cannot be converted.
     OrReject(String),
-    /// Encrypts the value under the secret of this name.
-    Encrypt(String),
     /// A conversion of the extension, by its place.
     Extension(usize),
 }

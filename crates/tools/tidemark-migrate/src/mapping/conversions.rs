@@ -1,8 +1,6 @@
 //! The conversions that every mapping can use: `column | conversion(arguments)`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -35,15 +33,12 @@ pub(crate) const BUILTINS: &[Builtin] = builtins! {
     number (0, 0) => |input, _, _| number(input);
     bool (0, 0) => |input, _, _| boolean(input);
     json (0, 0) => |input, _, _| json(input);
-    json_text (0, 0) => |input, _, _| json_text(input);
     bytes (0, 0) => |input, _, _| bytes(input);
-    base64 (0, 0) => |input, _, _| base64(input);
     string_set (0, 0) => |input, _, _| set(input, false);
     number_set (0, 0) => |input, _, _| set(input, true);
     instant (0, 1) => |input, arguments, zone| instant(input, arguments, zone).map(Value::Instant);
     sortable (0, 1) => |input, arguments, zone| Ok(Value::Text(sortable(instant(input, arguments, zone)?)));
     epoch (0, 1) => |input, arguments, zone| Ok(Value::Number(instant(input, arguments, zone)?.as_second().to_string()));
-    epoch_ms (0, 1) => |input, arguments, zone| Ok(Value::Number(instant(input, arguments, zone)?.as_millisecond().to_string()));
     date (0, 1) => |input, arguments, zone| date(input, arguments, zone);
     zone (0, 0) => |input, _, _| Ok(zone_name(&text(input)?).map_or(Value::Null, Value::Text));
     lower (0, 0) => |input, _, _| Ok(Value::Text(text(input)?.to_lowercase()));
@@ -58,7 +53,7 @@ pub(crate) const BUILTINS: &[Builtin] = builtins! {
     map (2, MANY) => |input, arguments, _| map(input, arguments);
     one_of (1, MANY) => |input, arguments, _| one_of(input, arguments);
     not_empty (0, 0) => |input, _, _| Ok(if text(input)?.trim().is_empty() { Value::Null } else { input.clone() });
-    max_bytes (1, 1) => |input, arguments, _| max_bytes(input, arguments);
+    infinity (1, 2) => |input, arguments, _| Ok(infinity(input, arguments));
     key_part (0, 0) => |input, _, _| key_part(input);
 };
 
@@ -109,15 +104,6 @@ fn json(input: &Value) -> Result<Value, Reject> {
     }
 }
 
-/// JSON in a text, of a text that has JSON or of a column of type JSON.
-fn json_text(input: &Value) -> Result<Value, Reject> {
-    let text = text(input)?;
-    match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
-        Ok(_) => Ok(Value::Json(text)),
-        Err(_) => Err(unreadable_json()),
-    }
-}
-
 /// PostgreSQL's hexadecimal form of `bytea`.
 fn bytes(input: &Value) -> Result<Value, Reject> {
     let text = text(input)?;
@@ -128,11 +114,6 @@ fn bytes(input: &Value) -> Result<Value, Reject> {
     }
     let byte = |n: usize| u8::from_str_radix(&digits[n..n + 2], 16).map_err(|_| unreadable());
     (0..digits.len()).step_by(2).map(byte).collect::<Result<_, _>>().map(Value::Bytes)
-}
-
-fn base64(input: &Value) -> Result<Value, Reject> {
-    let decoded = BASE64_STANDARD.decode(text(input)?.trim());
-    decoded.map(Value::Bytes).map_err(|_| Reject::because(Reason::UNREADABLE_BYTES, "it is not base64"))
 }
 
 /// A set of the members of a JSON array; nulls are left out.
@@ -278,16 +259,14 @@ fn one_of(input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
     if is_listed { Ok(input.clone()) } else { Err(unknown(input)) }
 }
 
-fn max_bytes(input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
-    let bytes = match input {
-        Value::Bytes(bytes) => bytes.len(),
-        other => text(other)?.len(),
+/// A sentinel in place of `infinity`, and another one in place of `-infinity`.
+fn infinity(input: &Value, arguments: &[Value]) -> Value {
+    let sentinel = match input.text().as_deref() {
+        Some("infinity") => arguments.first(),
+        Some("-infinity") => arguments.get(1),
+        _ => None,
     };
-    let most = count(&arguments[0])?;
-    if bytes <= most {
-        return Ok(input.clone());
-    }
-    Err(Reject::because(Reason::TOO_LARGE, format!("{bytes} bytes, and at most {most} are stored")))
+    sentinel.unwrap_or(input).clone()
 }
 
 /// The most characters of a part of a key.
@@ -371,7 +350,6 @@ mod tests {
             ("bytes", of("\\x00ff"), vec![], Ok(Value::Bytes(vec![0, 255]))),
             ("bytes", of("\\xzz"), vec![], Err("unreadable-bytes")),
             ("bytes", of("\\xé"), vec![], Err("unreadable-bytes")),
-            ("base64", of("QUJD"), vec![], Ok(Value::Bytes(b"ABC".to_vec()))),
             ("pad", n("42"), vec![n("5")], Ok(of("00042"))),
             ("pad", n("-42"), vec![n("5")], Err("invalid-value")),
             ("pad", n("123456"), vec![n("5")], Err("invalid-value")),
@@ -382,14 +360,15 @@ mod tests {
             ("one_of", of("web"), vec![of("ios"), of("web")], Ok(of("web"))),
             ("one_of", of("tv"), vec![of("web")], Err("unknown-value")),
             ("not_empty", of("  "), vec![], Ok(Value::Null)),
+            ("infinity", of("infinity"), vec![of("9999-12-31")], Ok(of("9999-12-31"))),
+            ("infinity", of("-infinity"), vec![of("9999-12-31"), of("0001-01-01")], Ok(of("0001-01-01"))),
+            ("infinity", of("2025-01-01"), vec![of("9999-12-31")], Ok(of("2025-01-01"))),
             ("zone", of(" asia/tokyo"), vec![], Ok(of("Asia/Tokyo"))),
             ("zone", of("Moon/Base"), vec![], Ok(Value::Null)),
-            ("max_bytes", of("éé"), vec![n("3")], Err("too-large")),
             ("key_part", of("a#b"), vec![], Err("invalid-id")),
             ("key_part", of(""), vec![], Err("invalid-id")),
             ("get", Value::Json(r#"{"a":[{"b/c":1.0}]}"#.to_owned()), vec![of("/a/0/b~1c")], Ok(n("1"))),
             ("get", Value::Json("{}".to_owned()), vec![of("/a")], Ok(Value::Null)),
-            ("json_text", of("{"), vec![], Err("unreadable-json")),
             ("shard", of("user-1"), vec![n("0")], Err("invalid-value")),
         ] {
             let found = convert(name, input.clone(), &arguments);

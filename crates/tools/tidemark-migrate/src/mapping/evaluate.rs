@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;
 use store_base::StoreError;
-use store_base::seal::Seal;
 
 use super::Mapping;
 use super::code::{Attribute, Code, Content, Conversion, Piece, Template};
@@ -82,30 +81,19 @@ pub struct World {
     pub parameters: Parameters,
     /// The columns of the types `json` and `jsonb`, by table: a text in them is a JSON string.
     pub json_columns: JsonColumns,
-    /// What encrypts, by the names of the secrets.
-    pub(crate) seals: BTreeMap<String, Seal>,
 }
 
 impl World {
     /// A world whose columns are not known yet.
-    ///
-    /// # Errors
-    /// Why a secret cannot be used.
     pub fn new(
         mapping: Arc<Mapping>,
         extension: Option<Arc<dyn Extension>>,
         (run, as_of): (&str, Timestamp),
         source_zone: TimeZone,
         parameters: Parameters,
-    ) -> Result<Self, String> {
-        let seal = |(name, secret): (&String, &SecretString)| {
-            let application = mapping.parameters.get(name).map_or("", |parameter| &parameter.application);
-            let seal = Seal::new(secret, application).map_err(|error| format!("the secret {name:?}: {error}"))?;
-            Ok((name.clone(), seal))
-        };
-        let seals = parameters.secrets.iter().map(seal).collect::<Result<_, String>>()?;
+    ) -> Self {
         let (run, json_columns) = (run.to_owned(), JsonColumns::new());
-        Ok(Self { mapping, extension, run, as_of, source_zone, parameters, json_columns, seals })
+        Self { mapping, extension, run, as_of, source_zone, parameters, json_columns }
     }
 }
 
@@ -259,7 +247,6 @@ impl<'e> Evaluation<'e> {
         let arguments = arguments.iter().map(|argument| self.value(argument)).collect::<Result<Vec<_>, _>>()?;
         match conversion {
             Conversion::Builtin(builtin) => (builtin.convert)(&value, &arguments, &self.world.source_zone),
-            Conversion::Encrypt(secret) => encrypt(self.world.seals.get(secret), &value, &arguments),
             Conversion::Extension(place) => match &self.world.extension {
                 Some(extension) => extension.convert(*place, &value, &arguments),
                 None => Err(invalid("the extension is missing")),
@@ -332,28 +319,6 @@ impl<'e> Evaluation<'e> {
             }
         }
     }
-}
-
-/// The value, encrypted in the context of the arguments; null if the secret was left out.
-fn encrypt(seal: Option<&Seal>, value: &Value, arguments: &[Value]) -> Result<Value, Reject> {
-    let Some(seal) = seal else { return Ok(Value::Null) };
-    let unsuitable = |value: &Value| invalid(format!("{} cannot be encrypted", value.kind()));
-    // A context with a part that is missing could not be told from another one.
-    let context = arguments.iter().map(|part| part.text().ok_or_else(|| unsuitable(part)));
-    let context = context.collect::<Result<Vec<_>, _>>()?;
-    let context: Vec<_> = context.iter().map(String::as_str).collect();
-    Ok(Value::Bytes(match value {
-        Value::Bytes(bytes) => seal.seal(&context, bytes),
-        other => seal.seal(&context, other.text().ok_or_else(|| unsuitable(other))?.as_bytes()),
-    }))
-}
-
-/// The bytes that [`encrypt`] turned into this value; `None` if there are none.
-pub(super) fn decrypt(seal: &Seal, value: &Value, arguments: &[Value]) -> Option<Vec<u8>> {
-    let Value::Bytes(sealed) = value else { return None };
-    let context = arguments.iter().map(Value::text).collect::<Option<Vec<_>>>()?;
-    let context: Vec<_> = context.iter().map(String::as_str).collect();
-    seal.open(&context, sealed).ok()
 }
 
 fn invalid(detail: impl Into<String>) -> Reject {

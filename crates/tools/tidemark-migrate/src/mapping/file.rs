@@ -56,8 +56,6 @@ pub(super) struct ParameterFile {
     #[serde(default)]
     pub(super) optional: bool,
     pub(super) default: Option<String>,
-    /// The name of the application in the keys that are made of a secret.
-    pub(super) application: Option<String>,
 }
 
 /// What a parameter is.

@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::World;
 use super::code::{Attribute, Code, Content, Conversion, Piece, Template};
-use super::evaluate::{Evaluation, decrypt};
+use super::evaluate::Evaluation;
 use super::table::{ItemSpec, Table};
 use super::value::{self, Value};
 use crate::item::{Key, item_hash};
@@ -131,13 +129,6 @@ impl Inverse<'_> {
                     Conversion::Extension(place) => {
                         (self.world.extension.as_ref()?.invert(*place, &value, &arguments)?, source_zone)
                     }
-                    Conversion::Encrypt(secret) => {
-                        let value = decrypt(self.world.seals.get(secret)?, &value, &arguments)?;
-                        let of_text = String::from_utf8(value.clone())
-                            .ok()
-                            .and_then(|text| self.invert(columns, spec, input, Value::Text(text), source_zone));
-                        return of_text.or_else(|| self.invert(columns, spec, input, Value::Bytes(value), source_zone));
-                    }
                     Conversion::Required(_) | Conversion::Default | Conversion::OrReject(_) => (value, source_zone),
                 };
                 self.invert(columns, spec, input, value, zone)
@@ -208,16 +199,21 @@ fn pieces<'t>(template: &'t Template, text: &'t str) -> Option<Vec<(&'t Code, &'
 fn before(conversion: &str, value: Value, arguments: &[Value]) -> Option<Value> {
     Some(match (conversion, value) {
         ("text" | "number" | "bool" | "zone" | "lower" | "trim" | "date", value) => value,
-        ("one_of" | "not_empty" | "max_bytes" | "key_part", value) => value,
+        ("one_of" | "not_empty" | "key_part", value) => value,
         ("upper", Value::Text(text)) => Value::Text(text.to_lowercase()),
         ("json" | "string_set" | "number_set", value) => Value::Json(json(&value.attribute()?)?),
-        ("json_text", Value::Text(text)) => Value::Json(text),
         ("bytes", Value::Bytes(bytes)) => Value::Text(format!("\\x{}", crate::hex(&bytes))),
-        ("base64", Value::Bytes(bytes)) => Value::Text(BASE64_STANDARD.encode(bytes)),
         ("instant" | "sortable", Value::Text(text)) => Value::Instant(text.parse().ok()?),
         ("instant" | "sortable", value @ Value::Instant(_)) => value,
         ("epoch", Value::Number(number)) => Value::Instant(Timestamp::from_second(number.parse().ok()?).ok()?),
-        ("epoch_ms", Value::Number(number)) => Value::Instant(Timestamp::from_millisecond(number.parse().ok()?).ok()?),
+        ("infinity", value) => {
+            let is = |n: usize| arguments.get(n).is_some_and(|sentinel| instant(sentinel) == instant(&value));
+            match (is(0), is(1)) {
+                (true, _) => Value::Text("infinity".to_owned()),
+                (_, true) => Value::Text("-infinity".to_owned()),
+                _ => value,
+            }
+        }
         ("pad", Value::Text(text)) => Value::Number(value::number(&text)?),
         ("map", value) => {
             let (pairs, _) = arguments.as_chunks::<2>();
@@ -225,6 +221,12 @@ fn before(conversion: &str, value: Value, arguments: &[Value]) -> Option<Value> 
         }
         _ => return None,
     })
+}
+
+/// The instant of a text, or else the text: two spellings of one instant are equal.
+fn instant(value: &Value) -> Option<String> {
+    let text = value.text()?;
+    Some(text.parse::<Timestamp>().map_or(text, |at| at.to_string()))
 }
 
 fn date(value: &Value) -> Option<Date> {

@@ -260,8 +260,7 @@ impl World {
         let parameters = Parameters::default();
         let extension = product.extension.map(|make| make(&parameters)).transpose();
         let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
-        let world = Self::new(mapping, extension, ("", Timestamp::UNIX_EPOCH), TimeZone::UTC, parameters);
-        world.map_err(|why| FailureKind::Options.because(why))
+        Ok(Self::new(mapping, extension, ("", Timestamp::UNIX_EPOCH), TimeZone::UTC, parameters))
     }
 
     /// The key that templates over an item's attributes give; `None` if there is none.

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::Mapping;
 use super::code::{Attribute, Code, Content};
 use super::table::{Join, Table};
-use super::{Mapping, World};
-use crate::row::Row;
 
 impl Mapping {
     /// The joins by which rows of other owners may depend on rows of this table.
@@ -59,31 +58,6 @@ impl Table {
         }
         found
     }
-
-    /// Whether joined rows decide if a row of this table is migrated, or about values that `used` by
-    /// other tables.
-    fn depends_on_joins<'c>(&'c self, mut used: impl Iterator<Item = &'c Code>) -> bool {
-        let can_fail = |attribute: &Attribute| {
-            let mut found = attribute.when.is_some();
-            attribute.codes(&mut |code| found |= !matches!(code, Code::Field(..)));
-            found && !attribute.is_optional
-        };
-        let uses_join = |attribute: &Attribute| {
-            let mut found = matches!(attribute.content, Content::Each(..));
-            attribute.codes(&mut |code| found |= self.uses_join(code));
-            found
-        };
-        let required = self.items.iter().filter(|item| !item.is_optional);
-        self.reject.iter().map(|rule| &rule.when).chain(&self.version).any(|code| self.uses_join(code))
-            || required.clone().any(|item| item.when.iter().any(|code| self.uses_join(code)))
-            || required.flat_map(|item| &item.attributes).any(|attribute| can_fail(attribute) && uses_join(attribute))
-            || used.any(|code| self.uses_join(code))
-    }
-
-    /// Whether an expression uses joined rows.
-    pub(crate) fn uses_join(&self, code: &Code) -> bool {
-        uses_join(code, &self.values)
-    }
 }
 
 fn columns_of(attribute: &Attribute, found: &mut BTreeSet<String>) {
@@ -107,17 +81,4 @@ pub(crate) fn uses_join(code: &Code, values: &[(String, Code)]) -> bool {
         };
     });
     found
-}
-
-impl World {
-    /// Whether a change of the row may decide about all items of its owner by way of a join: the row is
-    /// the owner's own, or joined with it.
-    pub(crate) fn decides_by_join(&self, row: &Row) -> bool {
-        let Some(kind) = row.table.owner.as_ref().map(|owner| owner.kind) else { return false };
-        let Some(owners) = self.mapping.table(&self.mapping.owners[kind].table) else { return false };
-        let is_joined = owners.joins.iter().any(|join| join.table == row.table.name);
-        let of_kind = self.mapping.owned().filter(|table| table.owner.as_ref().is_some_and(|owner| owner.kind == kind));
-        (is_joined || (self.is_owners(row) && !owners.joins.is_empty()))
-            && owners.depends_on_joins(of_kind.flat_map(|table| table.of_owner()))
-    }
 }

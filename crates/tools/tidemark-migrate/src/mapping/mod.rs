@@ -28,7 +28,7 @@ pub use self::evaluate::{Extension, JsonColumns, Parameters, Signature, World, W
 pub use self::file::ParameterKind;
 pub use self::items::{Candidate, OnConflict, OwnerRow, RowItems};
 pub use self::table::{Column, ColumnType, Join, Owner, Table, TableOwner};
-use crate::row::Row;
+use crate::row::{GivenColumns, Row};
 use crate::{Failure, FailureKind};
 
 /// A checked mapping.
@@ -84,8 +84,6 @@ pub struct Parameter {
     pub is_optional: bool,
     /// Its value if it is not given.
     pub default: Option<String>,
-    /// The name of the application in the keys that are made of a secret.
-    pub application: String,
 }
 
 /// An item that leads to another one.
@@ -145,11 +143,19 @@ impl Mapping {
     /// `null`. A write leaves the columns as they are that the JSON does not have.
     ///
     /// # Errors
-    /// `option` if there is no such table, or the text is not a JSON object.
+    /// `option` if there is no such table, or the text is not a JSON object, or has a name twice.
     pub fn row(&self, table: &str, json: &str) -> Result<Row, Failure> {
         let known = self.table(table);
         let known = known.ok_or_else(|| FailureKind::Options.because(format!("the mapping has no table {table:?}")));
-        Row::read(known?, json).map_err(|error| FailureKind::Options.because(format!("a row of {table}: {error}")))
+        let refused = |error| FailureKind::Options.because(format!("a row of {table}: {error}"));
+        let GivenColumns(columns) = serde_json::from_str(json).map_err(refused)?;
+        Ok(Row::new(known?, columns))
+    }
+
+    /// Whether items of a type may have an attribute.
+    pub(crate) fn makes(&self, kind: &str, attribute: &str) -> bool {
+        let mut items = self.tables.iter().flat_map(|table| &table.items).filter(|item| item.kind == kind);
+        items.any(|item| item.attributes.iter().any(|made| made.name == attribute))
     }
 
     /// The tables whose changes are captured: those whose rows have an owner.

@@ -124,22 +124,12 @@ impl Scope<'_> {
             _ => match self.parameters.iter().find(|(known, _)| known == name) {
                 // A secret is no value, so that it cannot reach an item by mistake.
                 Some((_, ParameterKind::Secret)) => {
-                    return error(at, format!("${name} is a secret, which only `encrypt(${name})` takes"));
+                    return error(at, format!("${name} is a secret, which only an extension reads"));
                 }
                 Some(_) => Code::Parameter(name.to_owned()),
                 None => return error(at, format!("there is no parameter {name:?}")),
             },
         })
-    }
-
-    /// The secret that `encrypt` takes as its first argument.
-    fn secret(&self, argument: Option<&Expression>, at: usize) -> Result<String, SyntaxError> {
-        match argument.map(|argument| &argument.node) {
-            Some(Node::Variable(name)) if self.parameters.contains(&(name.clone(), ParameterKind::Secret)) => {
-                Ok(name.clone())
-            }
-            _ => error(at, "`encrypt` takes a parameter of the kind \"secret\" first: encrypt($key)"),
-        }
     }
 
     fn conversion(
@@ -149,14 +139,15 @@ impl Scope<'_> {
         arguments: &[Expression],
         at: usize,
     ) -> Result<Code, SyntaxError> {
+        if ["encrypt", "base64", "epoch_ms", "json_text", "max_bytes"].contains(&name) {
+            return error(at, format!("`{name}` is gone: a program of your own converts in its `Extension`"));
+        }
         let code = Box::new(self.code(input)?);
-        let values = if name == "encrypt" { arguments.get(1..).unwrap_or_default() } else { arguments };
-        let codes = values.iter().map(|argument| self.code(argument)).collect::<Result<Vec<_>, _>>()?;
+        let codes = arguments.iter().map(|argument| self.code(argument)).collect::<Result<Vec<_>, _>>()?;
         let extension = self.conversions.iter().position(|conversion| conversion.name == name);
         let (conversion, (least, most)) = match (name, extension, builtin(name)) {
             ("required", ..) => (Conversion::Required(described(input)), (0, 0)),
             ("default", ..) => (Conversion::Default, (1, 2)),
-            ("encrypt", ..) => (Conversion::Encrypt(self.secret(arguments.first(), at)?), (0, usize::MAX)),
             ("or_reject", ..) => match codes.first() {
                 Some(Code::Constant(Value::Text(reason))) => (Conversion::OrReject(reason.clone()), (1, 1)),
                 _ => return error(at, "`or_reject` takes a reason in quotes"),
@@ -197,7 +188,7 @@ impl Scope<'_> {
             Code::Convert(Conversion::Builtin(builtin), ..) => match builtin.name {
                 "instant" => Some("an instant"),
                 "date" => Some("a date"),
-                "number" | "epoch" | "epoch_ms" | "length" | "shard" => Some("a number"),
+                "number" | "epoch" | "length" | "shard" => Some("a number"),
                 "bool" => Some("a boolean"),
                 "text" | "lower" | "upper" | "trim" | "pad" | "prefix" | "sha256" | "sortable" => Some("a text"),
                 _ => None,

@@ -52,11 +52,11 @@ impl Table {
             Code::Convert(Conversion::Builtin(builtin), inner, arguments) => {
                 let inner = self.similar_of(inner)?;
                 match (builtin.name, inner) {
-                    ("text" | "key_part" | "one_of" | "sha256" | "json_text" | "not_empty", inner) => Some(inner),
+                    ("text" | "key_part" | "one_of" | "sha256" | "not_empty", inner) => Some(inner),
                     ("lower" | "upper" | "trim", Similar::Equal(column) | Similar::Folded(column)) => {
                         Some(Similar::Folded(column))
                     }
-                    ("date" | "instant" | "sortable" | "epoch" | "epoch_ms", similar) => {
+                    ("date" | "instant" | "sortable" | "epoch", similar) => {
                         Some(Similar::Near(similar.column().to_owned()))
                     }
                     // Two whole numbers have two texts. A text of digits may have zeros before it.

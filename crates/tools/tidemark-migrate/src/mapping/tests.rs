@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::tz::TimeZone;
 
 use super::*;
@@ -105,15 +103,10 @@ optional = true
 "##;
 
 fn world() -> World {
-    world_of(SHOP, &[])
-}
-
-fn world_of(text: &str, secrets: &[(&str, &str)]) -> World {
-    let mapping = Arc::new(Mapping::read(text, &[]).unwrap());
-    let secrets = secrets.iter().map(|(name, secret)| ((*name).to_owned(), (*secret).into())).collect();
-    let parameters = Parameters { texts: [("zone".to_owned(), "Asia/Tokyo".to_owned())].into(), secrets };
+    let mapping = Arc::new(Mapping::read(SHOP, &[]).unwrap());
+    let texts = [("zone".to_owned(), "Asia/Tokyo".to_owned())].into();
     let as_of = "2026-01-01T00:00:00Z".parse().unwrap();
-    World::new(mapping, None, ("run", as_of), TimeZone::UTC, parameters).unwrap()
+    World::new(mapping, None, ("run", as_of), TimeZone::UTC, Parameters { texts, ..Parameters::default() })
 }
 
 fn row(world: &World, table: &str, json: &str) -> Row {
@@ -146,35 +139,6 @@ fn an_order_and_its_lines_become_one_item_of_the_customer() {
     assert!(made[0].is_own && left_out.is_empty());
     assert_eq!(world.keys(&order, Some(&ann)), [(made[0].key.clone(), true)]);
     assert_eq!(world.partitions("customer/7"), ["CUSTOMER#customer/7"]);
-}
-
-#[test]
-fn a_value_is_encrypted_for_its_owner_or_left_out_without_the_key() {
-    let text = SHOP.replace("\"{phone}\"", "\"{phone | encrypt($key, $owner)}\"");
-    let phone = |secrets: &[(&str, &str)]| {
-        let world = world_of(&text, secrets);
-        let ann = row(&world, "customers", ANN);
-        items(&world, &ann, Some(&ann)).unwrap().0.remove(0).attributes.remove("Phone")
-    };
-    let key = "a secret of thirty-two characters";
-    let seal = store_base::seal::Seal::new(&key.into(), "tidemark migrate").unwrap();
-    let sealed = phone(&[("key", key)]).unwrap();
-    assert_eq!(seal.open(&["customer/7"], sealed.as_b().unwrap().as_ref()).unwrap(), b"1");
-    assert_eq!(phone(&[]), None);
-
-    // The way back reads what the application has encrypted.
-    let world = world_of(&text, &[("key", key)]);
-    let (table, ann) = (world.mapping.table("customers").unwrap(), row(&world, "customers", ANN));
-    let types = ["id", "full_name", "phone"].map(|name| (name.to_owned(), "text".to_owned())).into();
-    let inverse = invert::Inverse { world: &world, table, types: &types, owner: "customer/7", of_owner: Some(&ann) };
-    let attribute = table.items[0].attributes.iter().find(|attribute| attribute.name == "Phone").unwrap();
-    let returned = |owner: &str| {
-        let sealed = AttributeValue::B(Blob::new(seal.seal(&[owner], b"2")));
-        let columns = inverse.with_attribute(&ann.columns, &table.items[0], attribute, Some(&sealed))?;
-        columns["phone"].text()
-    };
-    assert_eq!(returned("customer/7").as_deref(), Some("2"));
-    assert_eq!(returned("customer/8"), None);
 }
 
 #[test]
@@ -247,8 +211,8 @@ fn every_error_of_a_file_is_shown_with_its_place() {
             "line 37, column 25: there is no column and no value \"nam\" before this one",
         ),
         ("{name | trim}", "{name | trin}", "line 37, column 32: there is no conversion \"trin\""),
-        ("name | trim", "$key", "line 37, column 25: $key is a secret, which only `encrypt($key)` takes"),
-        ("name | trim", "name | encrypt($zone)", "line 37, column 32: `encrypt` takes a parameter of the kind"),
+        ("name | trim", "$key", "line 37, column 25: $key is a secret, which only an extension reads"),
+        ("name | trim", "name | encrypt($key)", "line 37, column 32: `encrypt` is gone"),
         ("pad(8)", "pad", "line 65, column 59: `pad` takes another number of arguments than 0"),
         ("$zone", "$zones", "line 62, column 22: there is no parameter \"zones\""),
         (

@@ -1,6 +1,6 @@
 //! `preflight`: says what would stop a migration, or surprise it, before anything is changed.
 
-use std::collections::BTreeSet;
+mod round_trip;
 
 use clap::Args;
 use serde_json::json;
@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::mapping::Table;
-use crate::source::{Schema, Server, connect, quoted, source_failure};
+use crate::source::{Restricted, Schema, Server, connect, quoted, source_failure};
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The source, the mapping and its parameters.
@@ -19,10 +19,6 @@ pub struct Arguments {
     server: Server,
     #[command(flatten)]
     mapping: MappingArguments,
-    /// A column that the mapping does not know and that is not exported: `user.nickname`. May be
-    /// given several times.
-    #[arg(long = "ignore-column", value_name = "TABLE.COLUMN")]
-    ignored: Vec<String>,
 }
 
 /// The size in bytes from which on an index is missed.
@@ -43,9 +39,8 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let world = arguments.mapping.world(product, "preflight", jiff::Timestamp::UNIX_EPOCH)?;
     let client = connect(&arguments.server).await?;
     let schema = Schema::read(&client, &arguments.server.schema, &world.mapping).await?;
-    let ignored = BTreeSet::from_iter(arguments.ignored);
-    let mut findings = find(&client, &schema, &ignored).await?;
-    findings.stops.extend(schema.check(&ignored).err().map(|failure| failure.to_string()));
+    let mut findings = find(&client, &schema).await?;
+    findings.stops.extend(schema.check().err().map(|failure| failure.to_string()));
     let Findings { stops, warnings } = findings;
     let mut text = match (stops.len(), warnings.len()) {
         (0, 0) => "Nothing stands in the way of the migration.".to_owned(),
@@ -69,14 +64,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 /// # Errors
 /// `cutover` with everything that stands in the way.
 pub(crate) async fn check(client: &Client, schema: &Schema) -> Result<(), Failure> {
-    let findings = find(client, schema, &BTreeSet::new()).await?;
+    let findings = find(client, schema).await?;
     match &*findings.stops {
         [] => Ok(()),
         stops => Err(FailureKind::Cutover.because(format!("{}. `preflight` shows more", stops.join("; ")))),
     }
 }
 
-async fn find(client: &Client, schema: &Schema, ignored: &BTreeSet<String>) -> Result<Findings, Failure> {
+async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let facts = client
         .query_one(
@@ -99,10 +94,11 @@ async fn find(client: &Client, schema: &Schema, ignored: &BTreeSet<String>) -> R
              owner moves, and have to be repeated"
         ));
     }
-    for table in schema.captured() {
+    for table in schema.mapping.owned() {
         // `Schema::check` names tables that are missing.
         if schema.columns.contains_key(&table.name) {
-            find_in_table(client, schema, (&table.name, &schema.key_columns(table)), ignored, &mut findings).await?;
+            find_in_table(client, schema, (&table.name, &schema.key_columns(table)), &mut findings).await?;
+            round_trip::find(client, schema, table, &mut findings).await?;
             find_unindexed_owner(client, schema, table, &mut findings).await?;
             find_unindexed_joins(client, schema, table, &mut findings).await?;
         }
@@ -114,7 +110,6 @@ async fn find_in_table(
     client: &Client,
     schema: &Schema,
     (table, keys): (&str, &[String]),
-    ignored: &BTreeSet<String>,
     findings: &mut Findings,
 ) -> Result<(), Failure> {
     let name = format!("{}.{}", quoted(&schema.name), quoted(table));
@@ -130,8 +125,7 @@ async fn find_in_table(
             ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal
                   AND tgname NOT LIKE 'tidemark\\_%' AND tgenabled <> 'D'
                   AND (tgtype & 3 <> 3 OR tgname::text COLLATE \"C\" > '~tidemark_restore')),
-            relkind IN ('r', 'p'),
-            ARRAY(SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = c.oid AND relkind = 'r')
+            relkind IN ('r', 'p')
         FROM pg_class c WHERE c.oid = $1::text::regclass";
     let row = client.query_one(sql, &[&name, &keys]).await.map_err(source_failure)?;
     if !row.get::<_, bool>(0) {
@@ -140,23 +134,21 @@ async fn find_in_table(
     if !row.get::<_, bool>(5) {
         findings.stops.push(format!("{table} is no table of this database, so its changes cannot be captured"));
     }
-    let heirs: Vec<String> = row.get(6);
-    if !heirs.is_empty() {
-        findings.stops.push(format!(
-            "the tables {} inherit from {table}: their rows are read with it, and their changes are not captured",
-            heirs.join(", ")
-        ));
+    let computed = |column: &&String| {
+        schema.restricted.get(table).and_then(|columns| columns.get(*column)) == Some(&Restricted::Computed)
+    };
+    let owner = schema.mapping.table(table).and_then(|table| table.owner.as_ref());
+    if let Some(column) = keys.iter().chain(owner.map(|owner| &owner.column)).find(computed) {
+        findings.stops.push(format!("{table}.{column} says whose row it is, and PostgreSQL computes it"));
     }
     let spec = schema.mapping.table(table);
-    if spec.is_some_and(|spec| spec.owner.is_some()) && !row.get::<_, bool>(1) {
+    if !row.get::<_, bool>(1) {
         findings.stops.push(format!("{table} has no unique index of {} alone", keys.join(", ")));
     }
     if row.get(2) {
         findings.warnings.push(format!("{table} has row security: the role has to see all rows"));
     }
-    let is_ignored = |column: &String| {
-        ignored.contains(&format!("{table}.{column}")) || spec.is_some_and(|spec| spec.ignored.contains(column))
-    };
+    let is_ignored = |column: &String| spec.is_some_and(|spec| spec.ignored.contains(column));
     let required: Vec<_> = row.get::<_, Vec<String>>(3).into_iter().filter(is_ignored).collect();
     if !required.is_empty() {
         findings.warnings.push(format!(

@@ -19,9 +19,13 @@ use crate::cutover::stuck::StuckUsers;
 use crate::cutover::{Phase, Plan, Side, Sides, SidesArguments, finished_runs};
 use crate::load::PROGRESS;
 use crate::run::Run;
+use crate::source::connect;
 use crate::terminal::{Progress, ask};
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 use remove::{Counts, Removal, RemovalPass};
+
+/// The number of segments of the table that are read at once.
+const SEGMENTS: i32 = 4;
 
 /// The run, and both databases.
 #[derive(Debug, Args)]
@@ -35,15 +39,9 @@ pub struct Arguments {
     /// After `finished --way-back`: opens PostgreSQL again although some items are not brought back.
     #[arg(long)]
     accept_losses: bool,
-    /// Keeps the items in the table, although they will be outdated.
-    #[arg(long)]
-    keep_items: bool,
     /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
-    /// The number of table segments that are read at once.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
-    segments: u8,
     /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -55,8 +53,12 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let identity = run.identity()?.ok_or_else(|| {
         FailureKind::RunIncomplete.because("the folder has no run: give the folder of the run that is to be undone")
     })?;
-    let (postgres, database) = arguments.sides.postgres(product).await?;
+    let client = connect(&arguments.sides.server).await?;
+    let (postgres, database) = arguments.sides.postgres_of(client, product).await?;
     run_state::check_database(&identity, database.as_deref())?;
+    if !arguments.dry_run {
+        postgres.lock_cutover().await?;
+    }
     let target = arguments.sides.mapping.read(product)?.target.clone();
     let plan = postgres.plan().await?;
     run_state::check_rollback_allowed(&run, plan.as_ref())?;
@@ -65,8 +67,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         return way_back::run(&run, &arguments, &sides, plan).await;
     }
     let table = arguments.sides.table.open().await;
+    let is_capture = plan.as_ref().is_none_or(|plan| plan.phase == Phase::Capture);
     // The database and the folder may be older copies, so the table decides.
-    if finished_runs(&table, &target).await?.contains(&identity.run) {
+    let finished = match finished_runs(&table, &target).await {
+        // Nobody has created the table yet.
+        Err(failure) if is_capture && failure.detail.contains("ResourceNotFoundException") => None,
+        finished => Some(finished?),
+    };
+    if finished.as_ref().is_some_and(|finished| finished.contains(&identity.run)) {
         let why = format!("the cutover {} is finished, and its items belong to the application", identity.run);
         return Err(FailureKind::Cutover.because(why));
     }
@@ -76,13 +84,15 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let (mut users, mut replicated) = (0, 0);
     if let Some(plan) = &plan {
         let sides = arguments.sides.sides(&run, product, postgres, plan).await?;
-        if arguments.dry_run {
+        if arguments.dry_run && finished.is_some() {
             users = sides.state(|_| Side::Postgres).await?.to_move;
+        } else if finished.is_none() {
+            remove_capture(&sides, &run, plan).await?;
         } else {
             (users, replicated) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
         }
     }
-    if !arguments.dry_run && !arguments.keep_items {
+    if !arguments.dry_run {
         // Before the first item goes, so that a load after this rollback does not skip it.
         run.remove(PROGRESS)?;
         run.remove_report("load")?;
@@ -90,22 +100,15 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     }
     let counts = Counts::default();
     let progress = Progress::new(0, "items");
-    let segments = i32::from(arguments.segments);
-    let removal = Removal {
-        table: &table,
-        target: &target,
-        run: &identity.run,
-        keep_items: arguments.keep_items,
-        dry_run: arguments.dry_run,
-        counts: &counts,
-    };
+    let removal =
+        Removal { table: &table, target: &target, run: &identity.run, dry_run: arguments.dry_run, counts: &counts };
     // Removes the cutover's own items first. Then a writer that was suspended for a long time
     // cannot replicate an old change any more.
-    for what in [RemovalPass::Cutover, RemovalPass::Items] {
+    for what in [RemovalPass::Cutover, RemovalPass::Items].into_iter().filter(|_| finished.is_some()) {
         progress.set_position(0);
-        let cleared = (0..segments).map(|segment| {
+        let cleared = (0..SEGMENTS).map(|segment| {
             let progress = &progress;
-            removal.clear((segment, segments), what, move |items| progress.inc(items))
+            removal.clear((segment, SEGMENTS), what, move |items| progress.inc(items))
         });
         try_join_all(cleared).await?;
     }
@@ -138,9 +141,13 @@ async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usi
     let replicated = sides.replicate_all_to(Side::Postgres, parallel, &stuck).await?;
     // DynamoDB has the only copy of a change that PostgreSQL refuses.
     stuck.check()?;
-    run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
-    sides.end_rollback().await?;
+    remove_capture(sides, run, plan).await?;
     Ok((users, replicated))
+}
+
+async fn remove_capture(sides: &Sides, run: &Run, plan: &Plan) -> Result<(), Failure> {
+    run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
+    sides.end_rollback().await
 }
 
 fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, replicated: u64, counts: &Counts) -> Report {
@@ -148,18 +155,13 @@ fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, replicated: u
     let (removed, changed, own, cutover_items) =
         (of(&counts.removed), of(&counts.changed), of(&counts.own), of(&counts.cutover_items));
     let named = counts.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-    let (is, kept) = match (arguments.dry_run, arguments.keep_items) {
-        (true, _) => ("would be", false),
-        (false, keep) => ("are", keep),
-    };
+    let is = if arguments.dry_run { "would be" } else { "are" };
     let json = json!({
         "phase": "rollback", "dryRun": arguments.dry_run, "wasInCutover": was_in_cutover, "usersMoved": users, "changesReplicated": replicated,
-        "itemsRemoved": if kept { 0 } else { removed }, "itemsKept": if kept { removed } else { 0 },
-        "cutoverItems": cutover_items, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
+        "itemsRemoved": removed, "cutoverItems": cutover_items, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
     });
     let mut text = format!(
-        "{users} users {is} back in PostgreSQL, which received {replicated} changes. {removed} items of the migration {is} {}.",
-        if kept { "kept" } else { "removed" }
+        "{users} users {is} back in PostgreSQL, which received {replicated} changes. {removed} items of the migration {is} removed."
     );
     if changed > 0 {
         text.push_str(&format!(

@@ -3,20 +3,18 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementRequest};
-use backon::BackoffBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
+use backon::Retryable;
 use futures::{StreamExt, TryStreamExt, stream};
-use store_base::{StoreError, Table, patient_backoff};
+use store_base::{StoreError, Table, patient_backoff, unless_condition_failed};
 
 use crate::Failure;
 use crate::cutover::{PREFIX, prefix_of};
 use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
 use crate::mapping::Target;
-use crate::source::quoted;
-use crate::statements::{Executed, STATEMENTS_MAX, execute, statement};
 
-/// The number of batches that are removed at once in each segment of the table.
-const BATCHES_AT_ONCE: usize = 4;
+/// The number of items that are removed at once in each segment of the table.
+const ITEMS_AT_ONCE: usize = 32;
 
 /// The number of kept items that the report names.
 const NAMED_MAX: usize = 100;
@@ -43,23 +41,11 @@ impl Counts {
 }
 
 /// An item to remove.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Removed {
     key: Key,
-    /// Whether it counts as an item of the migration.
-    is_counted: bool,
-    /// The attributes that it must still have.
+    /// The attributes that it must still have; none for an item of the cutover itself.
     condition: Vec<(String, AttributeValue)>,
-}
-
-impl Removed {
-    fn statement(&self, table: &Table, target: &Target) -> Result<BatchStatementRequest, StoreError> {
-        let mut attributes: Vec<_> = self.key.attributes(target).into_iter().collect();
-        attributes.extend(self.condition.iter().cloned());
-        let equal: Vec<_> = attributes.iter().map(|(name, _)| format!("{}=?", quoted(name))).collect();
-        let text = format!("DELETE FROM {} WHERE {}", quoted(table.name()), equal.join(" AND "));
-        statement(text, attributes.into_iter().map(|(_, value)| value).collect())
-    }
 }
 
 /// The items that a pass over the table removes.
@@ -75,7 +61,6 @@ pub(super) struct Removal<'r> {
     pub(super) table: &'r Table,
     pub(super) target: &'r Target,
     pub(super) run: &'r str,
-    pub(super) keep_items: bool,
     pub(super) dry_run: bool,
     pub(super) counts: &'r Counts,
 }
@@ -116,10 +101,9 @@ impl Removal<'_> {
                 RemovalPass::Cutover => self.of_cutover(&item),
                 RemovalPass::Items => self.of_run(&item),
             });
-            let removed: Vec<_> = removed.collect();
-            stream::iter(removed.chunks(STATEMENTS_MAX))
-                .map(|batch| self.remove(batch.to_vec()))
-                .buffer_unordered(BATCHES_AT_ONCE)
+            stream::iter(removed)
+                .map(|removed| self.remove(removed))
+                .buffer_unordered(ITEMS_AT_ONCE)
                 .try_for_each(|()| async { Ok(()) })
                 .await?;
         }
@@ -134,7 +118,7 @@ impl Removal<'_> {
     fn of_cutover(self, item: &Attributes) -> Option<Removed> {
         let key = self.key(item).filter(|key| key.partition.starts_with(&prefix_of(self.run)))?;
         count(&self.counts.cutover_items);
-        (!self.dry_run).then(|| Removed { key, is_counted: false, condition: Vec::new() })
+        (!self.dry_run).then(|| Removed { key, condition: Vec::new() })
     }
 
     /// An item that this run has migrated, and that nobody has changed since. If another writer or
@@ -156,43 +140,38 @@ impl Removal<'_> {
             };
             condition.push((name, as_of.clone()));
         }
-        if self.keep_items || self.dry_run {
+        if self.dry_run {
             count(&counts.removed);
             return None;
         }
         let condition = condition.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Some(Removed { key, is_counted: true, condition })
+        Some(Removed { key, condition })
     }
 
-    /// Removes a batch, and retries the items for which there was no capacity.
-    async fn remove(self, mut batch: Vec<Removed>) -> Result<(), Failure> {
-        let mut waits = patient_backoff().build();
-        loop {
-            let statements = batch.iter().map(|item| item.statement(self.table, self.target));
-            let failure = match execute(self.table, statements.collect::<Result<_, _>>()?).await {
-                Ok(executed) => {
-                    let mut again = Vec::new();
-                    for (item, executed) in batch.into_iter().zip(executed) {
-                        match executed {
-                            Executed::Throttled | Executed::Unknown => again.push(item),
-                            Executed::Refused(Some(_)) => self.counts.name_changed(&item.key),
-                            // Without an item, an earlier attempt has removed it.
-                            Executed::Done | Executed::Refused(None) if item.is_counted => count(&self.counts.removed),
-                            Executed::Done | Executed::Refused(None) => {}
-                        }
-                    }
-                    batch = again;
-                    StoreError::Busy("items are not removed yet".to_owned())
-                }
-                Err(failure) => failure,
-            };
-            if batch.is_empty() {
-                return Ok(());
+    /// Removes an item, unless another writer has changed it since it was read.
+    async fn remove(self, removed: Removed) -> Result<(), Failure> {
+        let Removed { key, condition } = &removed;
+        let delete = || async {
+            let mut request = self.table.delete_item(key.attributes(self.target));
+            if !condition.is_empty() {
+                let equal: Vec<_> = (0..condition.len()).map(|n| format!("#c{n} = :c{n}")).collect();
+                // Without an item, an earlier attempt has removed it.
+                request = request
+                    .condition_expression(format!("attribute_not_exists(#partition) OR ({})", equal.join(" AND ")))
+                    .expression_attribute_names("#partition", &self.target.partition);
             }
-            match waits.next().filter(|_| failure.is_transient()) {
-                Some(wait) => tokio::time::sleep(wait).await,
-                None => return Err(failure.into()),
+            for (n, (name, value)) in condition.iter().enumerate() {
+                request = request
+                    .expression_attribute_names(format!("#c{n}"), name)
+                    .expression_attribute_values(format!(":c{n}"), value.clone());
             }
+            unless_condition_failed(request.send().await)
+        };
+        match delete.retry(patient_backoff()).when(StoreError::is_transient).await? {
+            None => self.counts.name_changed(key),
+            Some(_) if !condition.is_empty() => count(&self.counts.removed),
+            Some(_) => {}
         }
+        Ok(())
     }
 }

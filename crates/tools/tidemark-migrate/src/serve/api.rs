@@ -1,6 +1,5 @@
 //! The routes, their answers and their errors.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -125,9 +124,11 @@ async fn put_row(
 async fn delete_row(
     State(shared): State<Arc<Shared>>,
     Path(table): Path<String>,
-    Query(columns): Query<BTreeMap<String, String>>,
+    Query(columns): Query<Vec<(String, String)>>,
 ) -> Result<Json<Value>, Refusal> {
-    write(&shared, &table, &json!(columns).to_string(), true).await
+    // As it stands, so that a column that is given twice is refused.
+    let columns = columns.iter().map(|(name, value)| format!("{}:{}", json!(name), json!(value)));
+    write(&shared, &table, &format!("{{{}}}", columns.collect::<Vec<_>>().join(",")), true).await
 }
 
 async fn write(shared: &Shared, table: &str, json: &str, is_gone: bool) -> Result<Json<Value>, Refusal> {
@@ -164,8 +165,14 @@ async fn items(
     Path((owner, kind)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
     let taken = shared.connections.take().await?;
-    let reader = Reader::new(taken.sides()?.clone());
-    let found = reader.items(&owner, &kind).await;
+    let sides = taken.sides()?;
+    // Without PostgreSQL, the owner's id is taken as it is.
+    let owner = match sides.postgres().normalised_owner(&owner).await {
+        Ok(Err(why)) => return Err(WriteError::Refused(why).into()),
+        Ok(Ok(normalised)) => normalised,
+        Err(_) => owner,
+    };
+    let found = Reader::new(sides.clone()).items(&owner, &kind).await;
     taken.give_back();
     let items: Vec<_> = found?.values().map(dynamo_json).collect();
     let body = format!("{{\"items\":[{}]}}", items.join(","));

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, GenericClient};
 
 use super::tls::TlsOptions;
 use crate::{Failure, FailureKind};
@@ -31,10 +32,21 @@ impl Server {
 /// The time limit for connecting, unless the connection string sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// The settings that change how PostgreSQL writes a value as a text, or reads it.
+pub(crate) const SETTINGS: [(&str, &str); 7] = [
+    ("timezone", "UTC"),
+    ("datestyle", "ISO, MDY"),
+    ("intervalstyle", "postgres"),
+    ("bytea_output", "hex"),
+    ("extra_float_digits", "1"),
+    ("xmloption", "content"),
+    ("lc_monetary", "C"),
+];
+
 /// How long a connection may be idle before the system checks it.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Opens a connection whose session uses UTC and ISO dates.
+/// Opens a connection with [`SETTINGS`].
 ///
 /// `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq, except that
 /// `sslmode=require` without `sslrootcert` also verifies the server, with this machine's roots.
@@ -58,9 +70,8 @@ pub async fn connect(server: &Server) -> Result<Client, Failure> {
     let (client, connection) = config.connect(tls.connector()?).await.map_err(unreachable)?;
     // The task ends with the client. Each request also returns the errors of the connection.
     tokio::spawn(connection);
-    let settings =
-        "SET timezone TO 'UTC'; SET datestyle TO 'ISO'; SET extra_float_digits TO 1; SET statement_timeout TO 0";
-    client.batch_execute(settings).await.map_err(unreachable)?;
+    let settings = SETTINGS.map(|(name, value)| format!("SET {name} TO '{value}';")).concat();
+    client.batch_execute(&format!("{settings} SET statement_timeout TO 0")).await.map_err(unreachable)?;
     Ok(client)
 }
 
@@ -89,6 +100,27 @@ pub async fn database_identity(client: &Client) -> Result<Option<String>, Failur
         Ok(row) => Ok(row.get(0)),
         Err(error) if error.as_db_error().is_some() => Ok(None),
         Err(error) => Err(source_failure(error)),
+    }
+}
+
+/// Refuses tables that have changed since the capture began. Without a capture, and for a role that takes no
+/// part in it, there is nothing to compare.
+///
+/// # Errors
+/// `schema-changed` with each difference; `source-unreadable`, `source-gone`.
+pub(crate) async fn check_unchanged<C: GenericClient + Sync>(client: &C) -> Result<(), Failure> {
+    let none = [SqlState::UNDEFINED_FUNCTION, SqlState::INVALID_SCHEMA_NAME, SqlState::INSUFFICIENT_PRIVILEGE];
+    let changes: Vec<String> = match client.query_one("SELECT tidemark_migration.schema_changes()", &[]).await {
+        Err(error) if error.code().is_some_and(|code| none.contains(code)) => return Ok(()),
+        row => row.map_err(source_failure)?.get(0),
+    };
+    match &*changes {
+        [] => Ok(()),
+        changes => Err(FailureKind::SchemaChanged.because(format!(
+            "tables have changed since the capture began: {}. Undo it; or go back with `rollback`, and start a new run \
+             with the new schema",
+            changes.join("; ")
+        ))),
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Schema {
     pub(crate) restricted: RestrictedColumns,
     /// Other tables of the schema, which are not migrated.
     pub left_behind: Vec<String>,
+    /// The tables from which others inherit, and those others.
+    pub(crate) heirs: Vec<(String, String)>,
     /// Foreign keys between the mapping's tables that change rows when the row is deleted to which
     /// they refer.
     pub(crate) dependencies: Vec<ForeignKey>,
@@ -105,6 +107,16 @@ pub(crate) async fn foreign_keys<C: GenericClient + Sync>(
         ForeignKey { table: row.get(0), refers_to: row.get(1), columns, on_delete }
     };
     Ok(rows.iter().map(foreign_key).collect())
+}
+
+/// The tables of a schema from which others inherit, each with another one; partitions do not count.
+pub(crate) async fn heirs<C: GenericClient + Sync>(client: &C, schema: &str) -> Result<Vec<(String, String)>, Failure> {
+    let sql = "SELECT parent.relname::text, heir.relname::text FROM pg_inherits
+               JOIN pg_class parent ON parent.oid = inhparent JOIN pg_class heir ON heir.oid = inhrelid
+               JOIN pg_namespace n ON n.oid = parent.relnamespace
+               WHERE n.nspname = $1 AND parent.relkind = 'r' ORDER BY 1, 2";
+    let rows = client.query(sql, &[&schema]).await.map_err(unreadable)?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 impl Column {
@@ -173,19 +185,18 @@ impl Schema {
             found.on_delete != OnDelete::Refuse && is_owned(&found.table) && is_owned(&found.refers_to)
         });
         let restricted = restricted::read(client, name).await?;
+        let mut heirs = heirs(client, name).await?;
+        heirs.retain(|(parent, _)| is_known(parent));
         let (name, mapping) = (name.to_owned(), Arc::clone(mapping));
-        Ok(Self { name, mapping, columns, restricted, left_behind, dependencies })
+        Ok(Self { name, mapping, columns, restricted, left_behind, heirs, dependencies })
     }
 
-    /// Refuses missing columns, other types, and unknown columns that neither the mapping nor
-    /// `ignored` (`table.column`) leaves behind.
+    /// Refuses missing columns, other types, and unknown columns that the mapping does not leave behind.
     ///
     /// # Errors
-    /// `option` if a column of `ignored` does not exist or is migrated; `schema-missing-table`,
-    /// `schema-missing-column`, `schema-extra-column`, `schema-column-type`; each names all its
-    /// tables or columns.
-    pub fn check(&self, ignored: &BTreeSet<String>) -> Result<(), Failure> {
-        self.check_ignored(ignored)?;
+    /// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`; each
+    /// names all its tables or columns.
+    pub fn check(&self) -> Result<(), Failure> {
         let (mut missing_tables, mut missing, mut extra, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for table in &self.mapping.tables {
             let name = &table.name;
@@ -207,21 +218,19 @@ impl Schema {
                     Some(_) => {}
                 }
             }
-            let is_known = |column: &String| {
-                is_migrated(table, column)
-                    || table.ignored.contains(column)
-                    || ignored.contains(&format!("{name}.{column}"))
-            };
+            let is_known = |column: &String| is_migrated(table, column) || table.ignored.contains(column);
             extra.extend(found.keys().filter(|column| !is_known(column)).map(|column| format!("{name}.{column}")));
         }
         let refuse = |kind: FailureKind, what: &str, names: Vec<String>| match &*names {
             [] => Ok(()),
             names => Err(kind.because(format!("{what}{}", names.join(", ")))),
         };
+        let heirs = self.heirs.iter().map(|(parent, heir)| format!("{heir} inherits from {parent}")).collect();
+        refuse(FailureKind::ColumnType, "rows of another table would count as a table's own: ", heirs)?;
         refuse(FailureKind::MissingTable, "there is no ", missing_tables)?;
         refuse(FailureKind::MissingColumn, "there is no ", missing)?;
         refuse(FailureKind::ColumnType, "", wrong)?;
-        refuse(FailureKind::ExtraColumn, "unknown columns, which --ignore-column leaves out: ", extra)
+        refuse(FailureKind::ExtraColumn, "the mapping has neither in `columns` nor in `ignore`: ", extra)
     }
 
     /// The same for a cutover, to which unknown columns do not matter: rows are whole there.
@@ -229,24 +238,9 @@ impl Schema {
     /// # Errors
     /// `schema-missing-table`, `schema-missing-column`, `schema-column-type`
     pub(crate) fn check_known(&self) -> Result<(), Failure> {
-        match self.check(&BTreeSet::new()) {
+        match self.check() {
             Err(failure) if failure.kind == FailureKind::ExtraColumn => Ok(()),
             checked => checked,
-        }
-    }
-
-    /// Refuses a mistyped name, which would otherwise seem to work.
-    fn check_ignored(&self, ignored: &BTreeSet<String>) -> Result<(), Failure> {
-        let cannot_be_ignored = |name: &&String| {
-            let (table, column) = name.split_once('.').unwrap_or((name, ""));
-            let exists = self.columns.get(table).is_some_and(|columns| columns.contains_key(column));
-            !exists || self.mapping.table(table).is_some_and(|table| is_migrated(table, column))
-        };
-        match ignored.iter().find(cannot_be_ignored) {
-            None => Ok(()),
-            Some(name) => Err(FailureKind::Options.because(format!(
-                "--ignore-column {name}: there is no such column, or it is one that the mapping migrates"
-            ))),
         }
     }
 }

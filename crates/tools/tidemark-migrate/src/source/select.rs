@@ -1,7 +1,6 @@
 //! The SQL that reads rows as JSON, with the rows that are joined with them and with their owner.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::Schema;
 use super::schema::is_number;
@@ -34,6 +33,12 @@ impl Schema {
         table.key.iter().map(|column| self.column(table, column).unwrap_or(column).to_owned()).collect()
     }
 
+    /// The names in PostgreSQL of the columns that the mapping uses.
+    pub(crate) fn mapped_columns<'s>(&'s self, table: &'s Table) -> impl Iterator<Item = &'s str> {
+        let found = self.columns.get(&table.name);
+        table.columns.values().filter_map(move |column| column.found(found?))
+    }
+
     /// The expression for a row's owner, without the prefix; `None` if its rows belong to nobody.
     pub(crate) fn owner(&self, table: &Table, row: &str) -> Option<String> {
         let owner = table.owner.as_ref()?;
@@ -50,11 +55,10 @@ impl Schema {
         ))
     }
 
-    /// The expression for a row as JSON. `ignored` are columns that are left behind, beside those
-    /// of the mapping.
-    pub(crate) fn json(&self, table: &Table, row: &str, ignored: &[String]) -> String {
+    /// The expression for a row as JSON, without the columns that are left behind.
+    pub(crate) fn json(&self, table: &Table, row: &str) -> String {
         let mut json = format!("to_jsonb({row}.*)");
-        let ignored: Vec<_> = table.ignored.iter().chain(ignored).map(|name| literal(name)).collect();
+        let ignored: Vec<_> = table.ignored.iter().map(|name| literal(name)).collect();
         if !ignored.is_empty() {
             json = format!("({json} - ARRAY[{}])", ignored.join(", "));
         }
@@ -97,12 +101,6 @@ impl Schema {
         })
     }
 
-    /// The tables whose changes reach items: those with owners, and those with which their rows are
-    /// joined.
-    pub(crate) fn captured(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.mapping.tables.iter().filter(|table| table.owner.is_some() || !self.columns_across(table).is_empty())
-    }
-
     /// The columns of a table on which items of rows of other owners depend, by their names in
     /// PostgreSQL.
     pub(crate) fn columns_across(&self, table: &Table) -> BTreeSet<String> {
@@ -110,7 +108,9 @@ impl Schema {
         for (other, join) in self.mapping.joins_across(table) {
             let named = join.on.iter().map(|(theirs, _)| theirs).chain(&join.order).chain(&table.key);
             found.extend(named.filter_map(|column| self.column(table, column)).map(str::to_owned));
-            found.extend(other.columns_of_join(join));
+            let known = self.columns.get(&table.name);
+            let is_known = |column: &String| known.is_some_and(|known| known.contains_key(column));
+            found.extend(other.columns_of_join(join).into_iter().filter(is_known));
         }
         found
     }
@@ -127,12 +127,12 @@ impl Schema {
     }
 
     /// A query for all rows of a table as JSON, in an order that no locale changes.
-    pub(crate) fn select_all(&self, table: &Table, ignored: &[String]) -> String {
+    pub(crate) fn select_all(&self, table: &Table) -> String {
         let order = self.key_columns(table);
         let order = order.iter().map(|column| format!("this.{}::text COLLATE \"C\"", quoted(column)));
         format!(
             "SELECT {}::text FROM {} AS this ORDER BY {}",
-            self.json(table, "this", ignored),
+            self.json(table, "this"),
             self.table(&table.name),
             order.collect::<Vec<_>>().join(", ")
         )

@@ -1,16 +1,19 @@
 //! A backlog of changes: `dual` replicates it faster than an application writes, and ends although
 //! the application goes on.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use migration_tests::{Migration, okusuri_row};
 use serde_json::json;
+use tests::binary;
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, Writer};
 
-use super::cutover::{run_of, sides};
+use super::cutover::{compared, run_of, sides};
 use super::stuck::loaded;
 
 /// Longer than `dual` may take by far, however busy the machine is.
@@ -50,6 +53,29 @@ async fn dual_ends_while_programs_write_to_one_user_without_a_pause() {
     assert!(changes > 100, "{changes} changes were made");
     assert_eq!(migration.phase("cutover", &["--to", "dual", "--compare"]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(migration.json("report-cutover.json").unwrap()["state"]["pending"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_command_that_follows_replicates_foreign_changes_until_it_is_stopped() {
+    let mut migration = Migration::new(73, 4).await.unwrap();
+    loaded(&migration).await;
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let arguments = migration.arguments("cutover", &["--to", "dual", "--follow"]);
+    let mut command = Command::new(binary("okusuri-migrate").unwrap());
+    let mut child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("Replicating")));
+    for round in 1..=2 {
+        let sql =
+            "UPDATE medication_logs SET has_bleeding = NOT has_bleeding, updated_at = now() WHERE user_id IS NOT NULL";
+        let changes = client.execute(sql, &[]).await.unwrap();
+        assert!(lines.any(|line| line.starts_with(&format!("{} changes", round * changes))));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    drop(lines);
+    assert!(child.wait().unwrap().success());
+    compared(&migration, "dual").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -42,8 +42,6 @@ async fn differences_are_repaired_before_dual_by_another_load() {
     let report = migration.json("report-check.json").unwrap();
     let count = |kind: &str| report["differences"][kind].as_u64().unwrap();
     assert_eq!(["missing", "changed", "extra"].map(count), [spoilt, spoilt, 1], "{report}");
-    let changed = migration.lines("differences.jsonl").unwrap();
-    assert!(changed.iter().any(|difference| difference["attributes"] == serde_json::json!(["Spoilt"])));
 
     assert_eq!(migration.phase("load", &["--again"]).await.unwrap(), PhaseOutcome::Done);
     let report = migration.json("report-load.json").unwrap();

@@ -5,6 +5,7 @@ use migration_tests::okusuri_source::SCHEMA;
 use migration_tests::{Migration, okusuri_row};
 use serde_json::json;
 use tidemark_migrate::cutover::Writer;
+use tidemark_migrate::cutover::ownership::bucket;
 use tidemark_migrate::row::Row;
 
 use super::cutover::{compared, run_of, sides};
@@ -65,12 +66,12 @@ async fn an_address_and_a_login_lead_to_the_next_user_who_has_them() {
     assert_eq!(holder(&migration, ADDRESS).await.as_deref(), Some("eve"));
     compared(&migration, "100%").await;
     // The holder is in DynamoDB, and the user who waits is not.
-    let first = migration.path("first.txt");
-    std::fs::write(&first, "eve").unwrap();
-    migration.phase("cutover", &["--to", "0%", "--first", &first.display().to_string()]).await.unwrap();
+    let to = format!("{}%", bucket("eve") + 1);
+    assert!(bucket("late") > bucket("eve"));
+    migration.phase("cutover", &["--to", &to]).await.unwrap();
     writer.delete(&okusuri_row("user", &json!({ "id": "eve" }))).await.unwrap();
     assert_eq!(holder(&migration, ADDRESS).await.as_deref(), Some("late"));
-    compared(&migration, "0%").await;
+    compared(&migration, &to).await;
     // Nobody waits any more, and the address is free.
     client.batch_execute("DELETE FROM \"user\" WHERE id = 'late'").await.unwrap();
     compared(&migration, "0%").await;

@@ -4,6 +4,8 @@
 use migration_tests::Migration;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
+use super::cutover::assert_untouched;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     let mut migration = Migration::new(19, 8).await.unwrap();
@@ -48,6 +50,34 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     client.batch_execute("ALTER SCHEMA elsewhere RENAME TO tidemark_migration").await.unwrap();
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(migration.items().await.unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_commands_with_copies_of_one_folder_do_not_work_at_once() {
+    let mut migration = Migration::new(95, 8).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    // As another command does.
+    let other = migration.postgres.client().await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    other.batch_execute("SELECT pg_advisory_lock(1953064037)").await.unwrap();
+    let waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)";
+    let release = async {
+        while !client.query_one(waits, &[]).await.unwrap().get::<_, bool>(0) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        other.batch_execute("SELECT pg_advisory_unlock(1953064037)").await.unwrap();
+    };
+    let (rolled_back, ()) = tokio::join!(migration.phase("rollback", &[]), release);
+    assert_eq!(rolled_back.unwrap(), PhaseOutcome::Done);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capture_is_rolled_back_before_the_table_exists() {
+    let mut migration = Migration::new(96, 8).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    migration.phase("rollback", &["--table", "nowhere", "--dry-run"]).await.unwrap();
+    assert_eq!(migration.phase("rollback", &["--table", "nowhere"]).await.unwrap(), PhaseOutcome::Done);
+    assert_untouched(&migration.postgres.client().await.unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

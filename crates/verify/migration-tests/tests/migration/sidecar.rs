@@ -188,6 +188,8 @@ async fn mistakes_get_a_status_and_a_stable_type() {
     for (method, path, body, status, kind) in [
         (Method::PUT, "/rows/user", "{", 400, "bad-row"),
         (Method::PUT, "/rows/user", large.as_str(), 413, "bad-row"),
+        (Method::PUT, "/rows/user", r#"{"id": "a", "id": "b"}"#, 400, "bad-row"),
+        (Method::DELETE, "/rows/user?id=a&id=b", "", 400, "bad-row"),
         (Method::PUT, "/rows/nothing", "{}", 404, "unknown-table"),
         (Method::PUT, "/rows/medication_logs", "{}", 422, "refused"),
         (Method::PUT, "/rows/medication_logs", r#"{"user_id": "a"}"#, 422, "refused"),

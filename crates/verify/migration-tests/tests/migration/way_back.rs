@@ -263,6 +263,33 @@ async fn what_the_new_application_wrote_comes_back_and_the_rest_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_row_that_postgresql_refuses_is_named_and_the_others_come_back() {
+    let mut migration = finished(&["--way-back", "14"]).await;
+    let client = migration.postgres.client().await.unwrap();
+    let poison = "CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN IF NEW.title LIKE 'poison%' THEN RAISE EXCEPTION 'poison' USING ERRCODE = right(NEW.title, 5); END IF; RETURN NEW; END $$;
+        CREATE TRIGGER poison BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION poison()";
+    client.batch_execute(poison).await.unwrap();
+    let application = Application(&migration);
+    let titles = ["poison XX000", "poison 42601", "poison 0A000", "poison 42501", "poison AB123", "harmless"];
+    for (n, title) in (1..).zip(titles) {
+        let mut note = application.get(&format!("MEMBER#{n}"), "NOTE#").await;
+        note.insert("Title".to_owned(), s(title));
+        application.put(note).await;
+    }
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
+    let mut named = migration.lines("not-returned.jsonl").unwrap();
+    named.sort_by_key(|line| line["owner"].as_str().unwrap().to_owned());
+    for (n, line) in (1..).zip(&named) {
+        assert_eq!((&line["owner"], &line["what"]), (&n.to_string().into(), &"refused".into()), "{line}");
+        assert!(line["partition"] == "notes" && !line["sort"].as_str().unwrap().is_empty(), "{line}");
+    }
+    assert_eq!(named.len(), 5, "{named:?}");
+    let found = client.query_one("SELECT count(*) FROM notes WHERE title = 'harmless'", &[]).await.unwrap();
+    assert_eq!(found.get::<_, i64>(0), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_way_back_has_to_be_asked_for_and_ends() {
     let mut migration = finished(&[]).await;
     let refused = migration.phase("rollback", &[]).await.unwrap_err();

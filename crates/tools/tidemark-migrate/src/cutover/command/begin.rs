@@ -25,15 +25,6 @@ pub(super) async fn begin(
         let why = "the run already has an export, and changes since then were not captured: start a new run with `cutover --to capture`";
         return Err(FailureKind::Cutover.because(why));
     }
-    if arguments.first.is_some() {
-        return Err(
-            FailureKind::Options.because("--first names users of a cutover that has begun: give it from dual on")
-        );
-    }
-    if arguments.dry_run {
-        let text = "Would create the schema tidemark_migration and its triggers.".to_owned();
-        return Ok(report("capture", &json!({ "dryRun": true }), text));
-    }
     postgres.preflight().await?;
     // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
     let id = run.begin(database)?.run;

@@ -2,13 +2,13 @@
 
 mod begin;
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::SidesArguments;
 use super::ownership::{Side, bucket};
 use super::passes::CutoverStatus;
 use super::plan::{Goal, Phase, Plan};
@@ -16,14 +16,17 @@ use super::postgres::Postgres;
 use super::run_state::{self, Stage};
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
-use super::{SidesArguments, first_users};
 use crate::command::Product;
 use crate::run::{LineWriter, Run};
+use crate::terminal::tell;
 use crate::transform::ITEMS;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The name of the file with each difference.
 pub(crate) const DIFFERENCES: &str = "differences-cutover.jsonl";
+
+/// How long `--follow` waits between two passes.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of differences in the report.
 const SHOWN_MAX: usize = 20;
@@ -52,25 +55,21 @@ pub struct Arguments {
     /// from the items that the new application has written. The same command again gives other days.
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
     way_back: Option<u16>,
-    /// A file with the ids of users, one in each line, who move before the percentages: with `--to 0%`,
-    /// only they move. The list is kept; another file replaces it, and an empty file removes it.
-    #[arg(long, value_name = "FILE")]
-    first: Option<PathBuf>,
+    /// With `--to dual` and the percentages: replicates what other programs change from then on, until
+    /// Ctrl-C.
+    #[arg(long)]
+    follow: bool,
     /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
-    /// Prints the steps without taking them; changes nothing.
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let (postgres, database) = arguments.sides.postgres(product).await?;
-    let mut plan = postgres.plan().await?;
     let Some(goal) = arguments.to else {
-        return match plan {
+        return match postgres.plan().await? {
             None => Ok(report("none", &json!({ "phase": null }), "No cutover has started.".to_owned())),
             Some(plan) => {
                 let sides = arguments.sides.sides(&run, product, postgres, &plan).await?;
@@ -79,30 +78,21 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
             }
         };
     };
-    if plan.as_ref().is_none_or(|plan| plan.phase == Phase::Capture) && !arguments.dry_run {
-        postgres.lock_installation().await?;
-        plan = postgres.plan().await?;
-    }
-    let Some(plan) = plan else { return begin::begin(&run, &arguments, postgres, goal, database).await };
-    run_state::check_same_run(&run, &plan)?;
     if let Some(identity) = run.identity()? {
         run_state::check_database(&identity, database.as_deref())?;
     }
+    postgres.lock_cutover().await?;
+    let Some(plan) = postgres.plan().await? else {
+        return begin::begin(&run, &arguments, postgres, goal, database).await;
+    };
+    run_state::check_same_run(&run, &plan)?;
     check_transition(&run, &plan, goal)?;
     if arguments.way_back.is_some() {
         check_way_back(goal, &postgres)?;
     }
     let sides = arguments.sides.sides(&run, product, postgres, &plan).await?;
     let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
-    if let Some(file) = arguments.first.as_ref().filter(|_| !arguments.dry_run) {
-        first_users::replace(&sides.postgres, file).await?;
-    }
-    let first = sides.postgres.first_users().await?;
-    let target = target_side(&aim, &first);
-    if arguments.dry_run {
-        let state = sides.state(target).await?;
-        return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string() })));
-    }
+    let target = target_side(&aim);
     // Before the next phase, in which sidecars need the options of the transformation.
     if let Some(items) = run.read::<Value>(ITEMS)? {
         sides.postgres.store_items(&items.to_string()).await?;
@@ -139,6 +129,9 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         }
         replicated += sides.replicate_all(parallel, &stuck).await?;
     }
+    if arguments.follow && matches!(goal.phase, Phase::Dual | Phase::Percent) {
+        replicated += follow(&sides, parallel, &stuck).await?;
+    }
     let plan = sides.postgres.plan().await?.unwrap_or(plan);
     let mut is_clean = true;
     if goal.phase == Phase::Finished {
@@ -170,18 +163,31 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     Ok(report)
 }
 
+/// Replicates pending changes again and again. Ctrl-C ends it when a pass has ended.
+async fn follow(sides: &Sides, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+    let (mut stop, mut all) = (pin!(tokio::signal::ctrl_c()), 0);
+    tell("Replicating changes until Ctrl-C.");
+    loop {
+        tokio::select! {
+            _ = &mut stop => return Ok(all),
+            () = tokio::time::sleep(FOLLOW_INTERVAL) => {}
+        }
+        let replicated = sides.replicate_all(parallel, stuck).await?;
+        all += replicated;
+        if replicated > 0 {
+            tell(&format!("{all} changes are replicated."));
+        }
+    }
+}
+
 /// The side on which the plan wants a user.
-pub(super) fn target_side<'a>(plan: &Plan, first: &'a BTreeSet<String>) -> impl Fn(&str) -> Side + Copy + use<'a> {
+pub(super) fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy + use<> {
     let percent = match plan.phase {
         Phase::Percent => plan.percent,
         Phase::Finished => 100,
         Phase::Capture | Phase::Dual | Phase::RollingBack => 0,
     };
-    let is_percent = plan.phase == Phase::Percent;
-    move |user| {
-        let is_moved = bucket(user) < percent || (is_percent && first.contains(user));
-        if is_moved { Side::Dynamo } else { Side::Postgres }
-    }
+    move |user| if bucket(user) < percent { Side::Dynamo } else { Side::Postgres }
 }
 
 /// Refuses a step from one phase to another that is not allowed.

@@ -4,7 +4,7 @@ use tokio_postgres::error::SqlState;
 
 use super::{Postgres, quoted};
 use crate::mapping::{Table, TableOwner};
-use crate::source::{literal, source_failure};
+use crate::source::{SETTINGS, literal, source_failure};
 use crate::{Failure, FailureKind, preflight};
 
 /// The class of the advisory locks by which a move asks the writers of a user to give way ("tide"), and
@@ -18,6 +18,16 @@ const WAIT_SHORTLY: &str = "SET LOCAL lock_timeout = '5s';";
 /// order of bytes fires last.
 const RESTORE: &str = "\"~tidemark_restore\"";
 
+/// Keeps others from changing a captured table. Only a superuser may create an event trigger; the commands
+/// compare the tables in any case.
+const GUARD_SCHEMA: &str = "DO $$ BEGIN
+    IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+        AND NOT EXISTS (SELECT FROM pg_event_trigger WHERE evtname = 'tidemark_schema') THEN
+        CREATE EVENT TRIGGER tidemark_schema ON ddl_command_end WHEN TAG IN ('ALTER TABLE', 'DROP TABLE')
+            EXECUTE FUNCTION tidemark_migration.refuse_schema_change();
+    END IF;
+END $$;\n";
+
 /// The functions run with the rights of their owner, so only granted roles may call them: see
 /// [`Postgres::grant`].
 const REVOKE: &str = "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;\n";
@@ -29,15 +39,15 @@ impl Postgres {
         preflight::check(&self.client, &self.schema).await
     }
 
-    /// Waits until no other session installs or removes the capture, and lets no other one begin before
-    /// this session ends. A command that was killed may have left a statement behind that PostgreSQL
-    /// still carries out.
-    pub(crate) async fn lock_installation(&self) -> Result<(), Failure> {
+    /// Waits until no other command works on the cutover, from this folder or a copy of it, and lets none
+    /// begin before this session ends. A command that was killed may have left a statement behind that
+    /// PostgreSQL still carries out.
+    pub(crate) async fn lock_cutover(&self) -> Result<(), Failure> {
         // The lock belongs to the session.
         let lock = format!("SET lock_timeout = '60s'; SELECT pg_advisory_lock({MOVE_LOCK}); RESET lock_timeout");
         self.client.batch_execute(&lock).await.map_err(|error| match error.code() {
             Some(&SqlState::LOCK_NOT_AVAILABLE) => FailureKind::Cutover
-                .because("another command installs or removes the capture: try again when it has ended"),
+                .because("another command works on the cutover of this database: try again when it has ended"),
             _ => source_failure(error),
         })
     }
@@ -48,14 +58,21 @@ impl Postgres {
         // The owners come before the first trigger, when nobody can wait for them.
         let (tables, owners, triggers) = (self.tables_sql(), self.owners_sql(), self.triggers_sql());
         let plan = format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture');");
-        self.all_or_nothing(&format!("{WAIT_SHORTLY}\n{tables}{REVOKE}{owners}{triggers}{plan}")).await
+        self.all_or_nothing(&format!("{WAIT_SHORTLY}\n{tables}{REVOKE}{owners}{triggers}{plan}{GUARD_SCHEMA}")).await
     }
 
     /// Creates the cutover's tables and functions, and lists the captured tables.
     fn tables_sql(&self) -> String {
         let mut sql = concat!(include_str!("../capture.sql"), include_str!("../joined.sql"))
             .replace("{schema}", &quoted(&self.schema.name))
-            .replace("{move_lock}", MOVE_LOCK);
+            .replace("{move_lock}", MOVE_LOCK)
+            .replace("{settings}", &SETTINGS.map(|(name, value)| format!("SET {name} = '{value}'")).join(" "));
+        for table in self.schema.mapping.owned() {
+            let source = literal(&table.name);
+            sql.push_str(&format!(
+                "INSERT INTO tidemark_migration.captured SELECT {source}, tidemark_migration.shape_of({source});\n"
+            ));
+        }
         for table in self.schema.mapping.owned() {
             let Some(owner) = &table.owner else { continue };
             let (source, prefix) = (literal(&table.name), literal(&owner.prefix));
@@ -101,9 +118,11 @@ impl Postgres {
                 (false, false) => "alone",
             };
             let owner = literal(self.schema.column(table, &owner.column).unwrap_or(&owner.column));
+            let columns =
+                self.schema.mapped_columns(table).map(|column| format!(", {}", literal(column))).collect::<String>();
             // A partition's trigger would otherwise report the partition's name.
             sql.push_str(&format!(
-                "CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}');
+                "CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture({source}, {owner}, {prefix}, '{place}'{columns});
                  CREATE TRIGGER {RESTORE} BEFORE INSERT OR UPDATE ON {name} FOR EACH ROW
                      WHEN (current_setting('tidemark_migration.applying', true) = 'on') EXECUTE FUNCTION tidemark_migration.restore({source});
                  -- Also for the changes of a subscription, and of other sessions with
@@ -117,7 +136,7 @@ impl Postgres {
                 ));
             }
         }
-        for table in self.schema.captured() {
+        for table in self.schema.mapping.owned() {
             let name = self.table(table);
             sql.push_str(&self.record_joined(table));
             sql.push_str(&format!(
@@ -151,7 +170,8 @@ impl Postgres {
              GRANT DELETE ON tidemark_migration.outbox, tidemark_migration.joined_changes TO {role};
              GRANT INSERT, UPDATE, DELETE ON tidemark_migration.waiting TO {role};
              GRANT EXECUTE ON FUNCTION tidemark_migration.advance_epoch, tidemark_migration.apply_change, tidemark_migration.preview,
-                 tidemark_migration.numbered_changes, tidemark_migration.advance_sequence, tidemark_migration.touch TO {role};"
+                 tidemark_migration.numbered_changes, tidemark_migration.advance_sequence, tidemark_migration.touch,
+                 tidemark_migration.schema_changes, tidemark_migration.shape_of TO {role};"
         );
         self.all_or_nothing(&sql).await
     }

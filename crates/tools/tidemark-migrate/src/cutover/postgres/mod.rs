@@ -1,7 +1,6 @@
 //! The PostgreSQL side. Everything that must be atomic is one statement, so a process that is
 //! killed between two statements leaves nothing half done.
 
-mod first_users;
 mod install;
 mod joined;
 mod rows;
@@ -21,7 +20,7 @@ use super::ownership::Ownership;
 use super::plan::{Phase, Plan};
 use crate::mapping::{Mapping, Table};
 use crate::row::Row;
-use crate::source::{Schema, literal, quoted, source_failure};
+use crate::source::{Schema, check_unchanged, literal, quoted, source_failure};
 use crate::{Failure, FailureKind};
 
 /// The error code that the triggers raise if PostgreSQL does not own the user.
@@ -62,8 +61,14 @@ impl Postgres {
     /// The application's tables in a schema of this name.
     ///
     /// # Errors
-    /// If PostgreSQL does not answer.
+    /// If PostgreSQL does not answer; `schema-changed`.
     pub async fn open(client: Client, schema: &str, mapping: &Arc<Mapping>) -> Result<Self, Failure> {
+        check_unchanged(&client).await?;
+        Self::open_changed(client, schema, mapping).await
+    }
+
+    /// The same for a rollback, also if the tables have changed since.
+    pub(crate) async fn open_changed(client: Client, schema: &str, mapping: &Arc<Mapping>) -> Result<Self, Failure> {
         let schema = Arc::new(Schema::read(&client, schema, mapping).await?);
         Ok(Self { client: Arc::new(client), schema })
     }
@@ -81,6 +86,17 @@ impl Postgres {
     /// The schema of the tables.
     pub(super) fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// Reads a row's JSON. Without a column that the mapping uses, its items would lose an attribute.
+    fn read(&self, table: &Arc<Table>, json: &str) -> Result<Row, Failure> {
+        let row = Row::read(table, json).map_err(|error| unreadable(&table.name, error))?;
+        let gone = self.schema.mapped_columns(table).find(|column| !row.columns.contains_key(*column));
+        match gone.filter(|column| !table.ignored.iter().any(|ignored| ignored == column)) {
+            None => Ok(row),
+            Some(column) => Err(FailureKind::SchemaChanged
+                .because(format!("{}.{column} is gone: undo the change of the schema", table.name))),
+        }
     }
 
     fn table(&self, table: &Table) -> String {
@@ -188,6 +204,14 @@ impl Postgres {
         let ownership =
             |row: &tokio_postgres::Row| Ownership { epoch: epoch(row.get(1)), version: version(row.get(2)) };
         Ok(rows.iter().map(|row| (row.get(0), ownership(row))).collect())
+    }
+
+    /// Those of the users who have no ownership record.
+    pub(super) async fn unknown_users(&self, users: &[String]) -> Result<Vec<String>, Failure> {
+        let sql = "SELECT id FROM unnest($1::text[]) AS id
+                   WHERE NOT EXISTS (SELECT FROM tidemark_migration.ownerships WHERE user_id = id) ORDER BY id";
+        let rows = self.client.query(sql, &[&users]).await.map_err(source_failure)?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// The number of users with an ownership record, also those who have no row of their own.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio_postgres::types::ToSql;
 
-use super::{Parameters, Postgres, epoch, quoted, table_of, unreadable, version};
+use super::{Parameters, Postgres, epoch, quoted, table_of, version};
 use crate::Failure;
 use crate::cutover::ownership::Ownership;
 use crate::mapping::Table;
@@ -247,7 +247,7 @@ impl Postgres {
         let of: Vec<_> = of.collect();
         let Some((_, (id, _))) = of.first() else { return Ok((Ownership::default(), Vec::new())) };
         let rows = of.iter().map(|(table, (_, filter))| {
-            let (json, from) = (self.schema.json(table, "this", &[]), self.table(table));
+            let (json, from) = (self.schema.json(table, "this"), self.table(table));
             format!("ARRAY(SELECT {json}::text FROM {from} AS this WHERE {filter})")
         });
         let rows = rows.collect::<Vec<_>>().join(", ");
@@ -265,22 +265,21 @@ impl Postgres {
         let mut all = Vec::new();
         for (n, (table, _)) in of.iter().enumerate() {
             for json in found.get::<_, Vec<String>>(2 + n) {
-                all.push(Row::read(table, &json).map_err(|error| unreadable(&table.name, error))?);
+                all.push(self.read(table, &json)?);
             }
         }
         Ok((Ownership { epoch: epoch(found.get(0)), version: version(found.get(1)) }, all))
     }
 
-    async fn rows_where(
+    pub(super) async fn rows_where(
         &self,
         table: &Arc<Table>,
         filter: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Failure> {
-        let (json, from) = (self.schema.json(table, "this", &[]), self.table(table));
+        let (json, from) = (self.schema.json(table, "this"), self.table(table));
         let sql = format!("SELECT {json}::text FROM {from} AS this WHERE {filter}");
         let rows = self.client.query(&sql, parameters).await.map_err(source_failure)?;
-        let read = |row: &tokio_postgres::Row| Row::read(table, row.get(0));
-        rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| unreadable(&table.name, error))
+        rows.iter().map(|row| self.read(table, row.get(0))).collect()
     }
 }

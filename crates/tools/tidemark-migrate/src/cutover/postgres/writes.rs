@@ -47,6 +47,68 @@ impl Postgres {
         Some(format!("{table} has no column {unknown:?}"))
     }
 
+    /// The row with the columns of its key and its owner as PostgreSQL writes them, such as a uuid in lower
+    /// case; or why they are no values of their types.
+    pub(in crate::cutover) async fn normalised(&self, row: &Row) -> Result<Result<Row, String>, Failure> {
+        let (table, owner) = (&row.table, row.table.owner.as_ref());
+        let mut names = self.schema.key_columns(table);
+        names.extend(owner.and_then(|owner| self.schema.column(table, &owner.column)).map(str::to_owned));
+        let types = self.schema.columns.get(&table.name);
+        let is_plain = |name: &String| match (types.and_then(|types| types.get(name)), row.columns.get(name)) {
+            (_, None | Some(Cell::Null)) => true,
+            (Some(kind), Some(Cell::Text(_))) if matches!(&**kind, "text" | "character varying") => true,
+            (Some(kind), Some(Cell::Number(text))) if matches!(&**kind, "bigint" | "integer" | "smallint") => {
+                text.parse::<i64>().is_ok_and(|number| number.to_string() == *text)
+            }
+            _ => false,
+        };
+        if names.iter().all(is_plain) {
+            return Ok(Ok(row.clone()));
+        }
+        let mut given = row.clone();
+        given.columns.retain(|name, _| names.contains(name));
+        let json = given.json().map_err(|error| unreadable("a row", error))?;
+        let from = self.table(table);
+        let sql = format!("SELECT to_jsonb(jsonb_populate_record(NULL::{from}, $1::text::jsonb))::text");
+        let found = match self.client.query_one(&sql, &[&json]).await {
+            Ok(found) => Row::read(table, found.get(0)).map_err(|error| unreadable(&table.name, error))?,
+            Err(error) => return refusal(error).map(Err),
+        };
+        let mut columns = row.columns.clone();
+        columns.extend(found.columns.into_iter().filter(|(name, _)| given.columns.contains_key(name)));
+        let normalised = Row::new(table, columns);
+        Ok(Ok(match &row.owner {
+            Some(owner) if normalised.owner.is_none() => normalised.of_owner(owner),
+            _ => normalised,
+        }))
+    }
+
+    /// The id of an owner as PostgreSQL writes it; or why there is no such id.
+    pub(crate) async fn normalised_owner(&self, owner: &str) -> Result<Result<String, String>, Failure> {
+        let mapping = &self.schema.mapping;
+        let kind = mapping.kind_of(owner).and_then(|kind| mapping.owners.get(kind));
+        let table = kind.and_then(|kind| mapping.table(&kind.table));
+        let (Some(kind), Some(table)) = (kind, table) else {
+            return Ok(Err(format!("{owner:?} has the prefix of no kind of owners")));
+        };
+        let column = self.schema.key_columns(table).swap_remove(0);
+        let id = owner.strip_prefix(&kind.prefix).unwrap_or(owner).to_owned();
+        let row = self.normalised(&Row::new(table, [(column, Cell::Text(id))].into())).await?;
+        Ok(row.map(|row| row.owner.unwrap_or_else(|| owner.to_owned())))
+    }
+
+    /// The owner of the row that is a row's parent, or will be; `None` if there is no such row.
+    pub(in crate::cutover) async fn owner_by_parent(&self, row: &Row) -> Result<Option<String>, Failure> {
+        let owner = row.table.owner.as_ref();
+        let parent = owner.and_then(|owner| self.schema.mapping.table(owner.through.as_ref()?));
+        let (Some(owner), Some(parent)) = (owner, parent) else { return Ok(None) };
+        let found = match row.table.cell(&row.columns, &owner.column).and_then(Cell::text) {
+            Some(key) => self.rows_where(parent, &self.key_equals(parent, 1), &[&key]).await?.pop(),
+            None => self.row_by_id(row).await?,
+        };
+        Ok(found.and_then(|row| row.owner))
+    }
+
     /// Inserts a row, or updates the given columns of the row with the same key.
     pub(in crate::cutover) async fn put(&self, row: &Row) -> Result<PostgresWrite, Failure> {
         let json = row.json().map_err(|error| unreadable("a row", error))?;
@@ -146,7 +208,7 @@ impl Postgres {
             }
         };
         let Some(stored) = stored.get::<_, Option<&str>>(0) else { return Ok(Preview::Stored(None)) };
-        let mut stored = Row::read(&row.table, stored).map_err(|error| unreadable(&row.table.name, error))?;
+        let mut stored = self.read(&row.table, stored)?;
         stored.columns.retain(|name, _| !row.table.ignored.contains(name));
         Ok(Preview::Stored(Some(row.updated(&stored))))
     }
@@ -163,7 +225,14 @@ impl Postgres {
         let sql = "SELECT tidemark_migration.write_as_given($1, $2::text::jsonb, $3::text::jsonb)";
         match self.client.execute(sql, &[&row.table.name, &key, &after]).await {
             Ok(_) => Ok(None),
-            Err(error) => refusal(error).map(Some),
+            // Nobody else writes now, so any other error is about the row, too.
+            Err(error) => {
+                let is_about_row = error.code().is_some_and(|code| {
+                    !["08", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
+                });
+                let failure = source_failure(error);
+                if is_about_row { Ok(Some(failure.detail)) } else { Err(failure) }
+            }
         }
     }
 
@@ -188,10 +257,16 @@ fn unique_index(error: &tokio_postgres::Error) -> Option<String> {
     Some(violated.constraint().unwrap_or("a unique index").to_owned())
 }
 
-/// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that triggers raise.
+/// The classes of SQLSTATE that are not about a row: PostgreSQL or the connection is in trouble, another
+/// transaction was faster, or a right or a table is missing.
+const NOT_ABOUT_ROW: [&str; 10] = ["08", "25", "28", "40", "42", "53", "55", "57", "58", "TM"];
+
+/// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that types and triggers
+/// raise.
 fn refusal(error: tokio_postgres::Error) -> Result<String, Failure> {
     let is_about_row = error.code().is_some_and(|code| {
-        ["22", "23"].iter().any(|class| code.code().starts_with(class)) || *code == SqlState::RAISE_EXCEPTION
+        // The input of some types raises a syntax error.
+        *code == SqlState::SYNTAX_ERROR || !NOT_ABOUT_ROW.iter().any(|class| code.code().starts_with(class))
     });
     let failure = source_failure(error);
     if is_about_row { Ok(failure.detail) } else { Err(failure) }

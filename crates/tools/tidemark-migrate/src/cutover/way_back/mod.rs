@@ -98,7 +98,8 @@ impl Sides {
                 refused.clear();
                 for Returning { before, after, is_gone } in changed {
                     let of = before.as_ref().unwrap_or(after);
-                    match self.postgres.write_as_given(of, (!is_gone).then_some(after)).await? {
+                    let changed = before.as_ref().map_or_else(|| after.clone(), |before| after.changed_since(before));
+                    match self.postgres.write_as_given(of, (!is_gone).then_some(&changed)).await? {
                         None => progress += 1,
                         Some(why) => drop(refused.insert((after.table.name.clone(), of.id()), why)),
                     }

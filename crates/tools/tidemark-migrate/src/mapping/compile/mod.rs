@@ -18,9 +18,6 @@ use super::value::Value;
 use super::{Mapping, MappingError, MappingErrors, Marker, Parameter, Target};
 use crate::reject::Reason;
 
-/// The application of a secret that names none.
-const APPLICATION: &str = "tidemark migrate";
-
 /// Collects errors, so that all of them are shown at once.
 struct Compiler<'t> {
     text: &'t str,
@@ -99,7 +96,6 @@ impl Compiler<'_> {
                 about: parameter.about.clone(),
                 is_optional: parameter.optional,
                 default: parameter.default.clone(),
-                application: parameter.application.clone().unwrap_or_else(|| APPLICATION.to_owned()),
             };
             (name.as_ref().clone(), parameter)
         });
@@ -293,6 +289,14 @@ impl Compiler<'_> {
             }
             for column in join.on.values().filter(|column| !columns.contains_key(column.as_ref())) {
                 self.error(column.span().start, format!("there is no column {:?}", column.as_ref()));
+            }
+            if other.owner.is_none() {
+                let why = "rows that belong to nobody are not captured, so a join needs a table with an `owner`";
+                self.error(join.table.span().start, why);
+            }
+            if file.owners.values().any(|owner| std::ptr::eq(table, &file.tables[owner.table.as_ref().as_str()])) {
+                let why = "the rows of owners have no joins: another row would decide about all rows of the owner";
+                self.error(name.span().start, why);
             }
             let text = |text: &Text| text.as_ref().clone();
             joins.push(Join {

@@ -1,0 +1,59 @@
+//! Proves for each column that its values come back from JSON as they were: the capture, the export and
+//! each write carry them as JSON.
+
+use tokio_postgres::Client;
+
+use super::Findings;
+use crate::mapping::Table;
+use crate::source::{Schema, literal, quoted, source_failure};
+use crate::{Failure, FailureKind};
+
+/// The most rows of a table that are compared.
+const ROWS_MAX: i64 = 100_000;
+
+/// Compares the texts of each value before and after, in PostgreSQL. A column whose values do not come back
+/// stops the migration. A column of JSON is only named: a write leaves the columns as they are that it
+/// does not give.
+pub(super) async fn find(
+    client: &Client,
+    schema: &Schema,
+    table: &Table,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    let from = schema.table(&table.name);
+    let Some(types) = schema.columns.get(&table.name) else { return Ok(()) };
+    for column in schema.mapped_columns(table) {
+        let (name, of, kind) = (literal(column), quoted(column), &types[column]);
+        let is_lost = match kind.as_str() {
+            // Its text is not kept. What is lost are equal names, and a null that is not NULL.
+            "json" => format!(
+                "json_typeof({of}) = 'null' OR (json_typeof({of}) = 'object' AND (SELECT count(*) > count(DISTINCT name)
+                     FROM json_object_keys(CASE WHEN json_typeof({of}) = 'object' THEN {of} END) AS name))"
+            ),
+            _ => format!(
+                "(jsonb_populate_record(NULL::{from}, jsonb_build_object({name}, {of}))).{of}::text IS DISTINCT FROM {of}::text"
+            ),
+        };
+        let sql = format!(
+            "SELECT count(*), count(*) FILTER (WHERE {is_lost}) FROM (SELECT {of} FROM {from} LIMIT {ROWS_MAX}) AS this"
+        );
+        let what = format!("{}.{column} ({kind})", table.name);
+        match client.query_one(&sql, &[]).await.map_err(source_failure) {
+            Err(failure) if failure.kind == FailureKind::SourceUnreadable => findings.stops.push(format!(
+                "{what}: PostgreSQL does not read its own JSON of a value: {}. List the column in `ignore`",
+                failure.detail
+            )),
+            counted => {
+                let counted = counted?;
+                let (rows, lost): (i64, i64) = (counted.get(0), counted.get(1));
+                let found = format!("{what}: {lost} of {rows} compared values do not come back from JSON as they were");
+                match (lost, kind.as_str()) {
+                    (0, _) => {}
+                    (_, "json" | "jsonb") => findings.warnings.push(format!("{found}: equal names, or the JSON null")),
+                    _ => findings.stops.push(format!("{found}. List the column in `ignore`")),
+                }
+            }
+        }
+    }
+    Ok(())
+}

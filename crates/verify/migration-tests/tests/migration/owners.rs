@@ -1,0 +1,114 @@
+//! The owner of a row is what PostgreSQL says, whatever a request says.
+
+use migration_tests::Migration;
+use serde_json::{Value, json};
+use tidemark_migrate::FailureKind;
+use tidemark_migrate::cutover::{Side, WriteError, Writer};
+use tidemark_migrate::mapping::Mapping;
+
+use super::cutover::compared;
+use super::stuck::loaded;
+
+const SCHEMA: &str = "
+    CREATE TABLE members (id uuid PRIMARY KEY, name text NOT NULL);
+    CREATE TABLE loans (id int PRIMARY KEY, member_id uuid NOT NULL REFERENCES members, note text);
+    CREATE TABLE fines (id int PRIMARY KEY, loan_id int NOT NULL REFERENCES loans, amount int NOT NULL);
+    INSERT INTO members SELECT ('00000000-0000-0000-0000-0000000000a' || n)::uuid, 'Member ' || n FROM generate_series(1, 9) AS n;
+    INSERT INTO loans SELECT n, ('00000000-0000-0000-0000-0000000000a' || n)::uuid FROM generate_series(1, 9) AS n;
+    INSERT INTO fines SELECT n, n, n FROM generate_series(1, 9) AS n";
+
+const MAPPING: &str = r#"
+[target]
+key = ["PK", "SK"]
+
+[owners.member]
+table = "members"
+prefix = "MEMBER#"
+partitions = ["{$owner}"]
+
+[tables.members]
+owner = { kind = "member", column = "id" }
+columns = { id = "key", name = "text" }
+[[tables.members.items]]
+type = "member"
+key = { PK = "{$owner}", SK = "MEMBER" }
+attributes = { Name = "{name}" }
+
+[tables.loans]
+owner = { kind = "member", column = "member_id" }
+columns = { id = "integer", member_id = "key", note = "text" }
+[[tables.loans.items]]
+type = "loan"
+key = { PK = "{$owner}", SK = "LOAN#{id | pad(9)}" }
+attributes = { Note = "{note}" }
+
+[tables.fines]
+owner = { kind = "member", column = "loan_id", through = "loans" }
+columns = { id = "integer", loan_id = "integer", amount = "integer" }
+[[tables.fines.items]]
+type = "fine"
+key = { PK = "{$owner}", SK = "FINE#{id | pad(9)}" }
+attributes = { Amount = "{amount}" }
+"#;
+
+fn member(n: u8) -> String {
+    format!("00000000-0000-0000-0000-0000000000a{n}")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_row_is_stored_with_its_parents_owner_or_refused() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    loaded(&migration).await;
+    let mapping = Mapping::read(MAPPING, &[]).unwrap();
+    let row = |table: &str, json: Value| mapping.row(table, &json.to_string()).unwrap();
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let writer = Writer::new(migration.sides().await.unwrap());
+    for (to, side) in [("dual", Side::Postgres), ("100%", Side::Dynamo)] {
+        compared(&migration, to).await;
+        let items = migration.items().await.unwrap();
+        // Another member, one who does not exist, and a parent that does not exist.
+        for fine in [
+            json!({ "id": 50, "loan_id": 1, "amount": 5, "$owner": member(2) }),
+            json!({ "id": 1, "amount": 5, "$owner": member(2) }),
+            json!({ "id": 1, "loan_id": 1, "amount": 5, "$owner": "nobody" }),
+            json!({ "id": 50, "loan_id": 99, "amount": 5, "$owner": member(2) }),
+        ] {
+            let refused = writer.put(&row("fines", fine.clone())).await;
+            assert!(matches!(refused, Err(WriteError::Refused(_))), "{to} {fine}: {refused:?}");
+        }
+        let refused = writer.delete(&row("fines", json!({ "id": 1, "$owner": member(2) }))).await;
+        assert!(matches!(refused, Err(WriteError::Refused(_))), "{to}: {refused:?}");
+        let refused = writer.put(&row("loans", json!({ "id": 60, "member_id": "MEMBER#x" }))).await;
+        assert!(matches!(refused, Err(WriteError::Refused(_))), "{to}: {refused:?}");
+        let changed: Vec<_> =
+            migration.items().await.unwrap().into_iter().filter(|(key, item)| items.get(key) != Some(item)).collect();
+        assert_eq!(changed, [], "{to}");
+
+        // Without an owner, with the owner's prefix, and in another spelling.
+        for (id, owner) in [(50, Value::Null), (51, json!(format!("MEMBER#{}", member(1)))), (52, json!(member(1)))] {
+            let mut fine = json!({ "id": id, "loan_id": 1, "amount": 5 });
+            if owner != Value::Null {
+                fine["$owner"] = owner;
+            }
+            assert_eq!(writer.put(&row("fines", fine)).await.unwrap(), side, "{to} {id}");
+        }
+        let shouted = json!({ "id": 61, "member_id": member(3).to_uppercase(), "note": to });
+        assert_eq!(writer.put(&row("loans", shouted)).await.unwrap(), side);
+        let shouted = json!({ "id": member(4).to_uppercase(), "name": to });
+        assert_eq!(writer.put(&row("members", shouted)).await.unwrap(), side);
+        let items = migration.items().await.unwrap();
+        for (owner, sort) in
+            [(1, "FINE#000000050"), (1, "FINE#000000051"), (1, "FINE#000000052"), (3, "LOAN#000000061")]
+        {
+            assert!(items.contains_key(&(format!("MEMBER#{}", member(owner)), sort.to_owned())), "{to} {sort}");
+        }
+        compared(&migration, to).await;
+        for id in [50, 51, 52] {
+            assert_eq!(writer.delete(&row("fines", json!({ "id": id }))).await.unwrap(), side, "{to} {id}");
+        }
+        assert_eq!(writer.delete(&row("loans", json!({ "id": 61, "member_id": member(3) }))).await.unwrap(), side);
+        compared(&migration, to).await;
+    }
+    let twice = mapping.row("loans", r#"{"id": 1, "note": "a", "note": "b"}"#).unwrap_err();
+    assert!(twice.kind == FailureKind::Options && twice.detail.contains("\"note\" is given twice"), "{twice}");
+}
