@@ -10,7 +10,7 @@ pub struct ShortText(String);
 /// Why a text is not a [`ShortText`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ShortTextError {
-    /// The text is empty or has only spaces.
+    /// The text has no visible character.
     #[error("must not be empty")]
     Empty,
     /// The text has more than [`ShortText::CHARS_MAX`] characters.
@@ -28,7 +28,7 @@ impl ShortText {
     /// Checks the rules of the type. Spaces around the text are removed.
     pub fn new(text: &str) -> Result<Self, ShortTextError> {
         let text = text.trim();
-        if text.is_empty() {
+        if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
             return Err(ShortTextError::Empty);
         }
         if text.chars().nth(Self::CHARS_MAX).is_some() {
@@ -44,12 +44,26 @@ impl ShortText {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The number of letters and digits that a reader sees.
+    pub fn visible_letters(&self) -> usize {
+        self.0.chars().filter(|c| c.is_alphanumeric() && !is_invisible(*c)).count()
+    }
 }
 
 impl fmt::Display for ShortText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Letters and marks without a visible shape: fillers, joiners, variation selectors. They would
+/// make two names look the same.
+pub(crate) fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{34f}' | '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -61,7 +75,9 @@ mod tests {
         assert_eq!(ShortText::new(" 棚卸 ").map(|text| text.to_string()), Ok("棚卸".to_owned()));
         assert!(ShortText::new(&"棚".repeat(200)).is_ok());
         assert_eq!(ShortText::new(&"棚".repeat(201)), Err(ShortTextError::TooLong));
-        assert_eq!(ShortText::new(" \n"), Err(ShortTextError::Empty));
+        for text in [" \n", "\u{200b}\u{200b}", " \u{3164} "] {
+            assert_eq!(ShortText::new(text), Err(ShortTextError::Empty), "{text:?}");
+        }
         assert_eq!(ShortText::new("a\nb"), Err(ShortTextError::ControlCharacter));
     }
 }

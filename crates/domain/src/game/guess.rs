@@ -6,8 +6,8 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::text::is_invisible;
 use super::{Hiragana, Word, english, words};
+use crate::short_text::is_invisible;
 
 /// The result of a guess, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,6 +5,8 @@ use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::short_text::is_invisible;
+
 /// Why a text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
@@ -189,15 +191,6 @@ fn seen_characters(text: &str) -> usize {
         is_joined = c == '\u{200d}';
     }
     count
-}
-
-/// Letters and marks without a visible shape: fillers, joiners, variation selectors. They would
-/// make two names look the same.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{34f}' | '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Control characters that change the text direction beyond the line itself.

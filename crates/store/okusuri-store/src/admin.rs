@@ -20,12 +20,12 @@ use store_base::RowReader;
 use store_base::{Direction, Page, Rows, merge};
 use store_base::{StoreError, Table};
 
-/// The types that administrators list.
-pub const LISTED_TYPES: [&str; 10] = [
+/// The types that administrators list. Each item belongs to a user, who sees the access. A row of
+/// sign-in codes belongs to a mailbox, which may be nobody's.
+pub const LISTED_TYPES: [&str; 9] = [
     "user",
     "session",
     "account",
-    "verification",
     "medication_log",
     "medicine",
     "dose",
@@ -35,7 +35,7 @@ pub const LISTED_TYPES: [&str; 10] = [
 ];
 
 /// Attributes with secrets or private notes. They are not shown to administrators.
-const NOT_LISTED: [&str; 3] = ["note", "endpoint", "codeHash"];
+const NOT_LISTED: [&str; 2] = ["note", "endpoint"];
 
 /// Where a list goes on, in each of the shards: behind this entry of the index, or at the
 /// beginning.

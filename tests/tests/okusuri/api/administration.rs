@@ -21,6 +21,8 @@ async fn the_health_administration_gives_a_reason_and_each_user_sees_it() {
         "date=2026-11-22&reason=",
         "date=2026-11-22&reason=because",
         "date=2026-11-22&reason=          x",
+        "date=2026-11-22&reason=\u{200b}\u{200b}\u{200b}\u{200b}\u{200b}\u{200b}\u{200b}\u{200b}\u{200b}\u{200b}",
+        "date=2026-11-22&reason=..........",
     ] {
         assert_eq!(problem(&world.admin(&format!("{logs}?{query}")).await), (400, "invalid-parameter"), "{query}");
     }
@@ -50,6 +52,20 @@ async fn the_health_administration_gives_a_reason_and_each_user_sees_it() {
         .set(tidemark_engine::EngineFaults { fail_before, ..tidemark_engine::EngineFaults::default() });
     let (status, body) = world.admin(&format!("{logs}?date=2026-11-21&reason=a complaint by phone")).await;
     assert!(status >= 500 && !body.to_string().contains("bob"), "{body}");
+}
+
+/// The function is asked for each type that it lists, so a new type is tested too.
+#[tokio::test]
+async fn no_item_is_shown_without_a_record_for_its_user() {
+    let world = World::new().await;
+    world.json("ann", &format!("PUT {LOG}"), &["2026-11-22"], json!({ "hasBleeding": true })).await;
+    world.json("nobody", "POST /okusuri/api/sign-in/email", &[], json!({ "email": "ann@example.com" })).await;
+    for kind in okusuri_store::LISTED_TYPES {
+        let (_, shown) = world.admin(&format!("GET /okusuri/api/admin/items?type={kind}&reason=an inspection")).await;
+        let accesses = world.get("ann", "GET /okusuri/api/me/accesses", &[]).await;
+        let is_recorded = accesses["items"].as_array().unwrap().iter().any(|access| access["kind"] == kind);
+        assert_eq!(is_recorded, shown.to_string().contains("ann"), "{kind}: {shown}");
+    }
 }
 
 #[tokio::test]

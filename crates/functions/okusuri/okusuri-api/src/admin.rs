@@ -22,15 +22,15 @@ use crate::{LIMIT_DEFAULT, Okusuri, logs};
 /// The most items of a page. Each page writes an access record for each of its users.
 const LIMIT_MAX: u16 = 100;
 
-/// The fewest characters of a reason.
-const REASON_CHARS_MIN: usize = 10;
+/// The fewest letters and digits of a reason.
+const REASON_LETTERS_MIN: usize = 10;
 
 /// Checks the health administration's token and returns the reason of the request.
 fn authorized(okusuri: &Okusuri, request: &Request) -> Result<ShortText, Problem> {
     okusuri.health.authorize(request)?;
     let reason = request.parse_query("reason", ShortText::new)?;
-    reason.filter(|reason| reason.as_str().chars().nth(REASON_CHARS_MIN - 1).is_some()).ok_or_else(|| {
-        invalid_parameter("reason", format!("give the purpose in at least {REASON_CHARS_MIN} characters"))
+    reason.filter(|reason| reason.visible_letters() >= REASON_LETTERS_MIN).ok_or_else(|| {
+        invalid_parameter("reason", format!("give the purpose in at least {REASON_LETTERS_MIN} letters"))
     })
 }
 
@@ -66,11 +66,10 @@ pub(crate) async fn items(okusuri: &Okusuri, request: &Request) -> Result<Reply,
     let listing = Listing::new(&okusuri.cursors, format!("okusuri items {kind}"), (okusuri.now)());
     let after = listing.position(request)?;
     let page = okusuri.listings.of_type(kind, limit, after.as_ref()).await.map_err(store_problem)?;
-    // A verification code belongs to no user yet. Any other item without a user is omitted, because
-    // no access could be recorded for it.
+    // An item without a user is omitted, because no access could be recorded for it.
     let owner = |item: &Value| item["userId"].as_str().map(str::to_owned);
     let shown = record_access(okusuri, kind, reason, page.items.iter().filter_map(owner).collect()).await?;
-    let is_shown = |item: &&Value| owner(item).map_or(kind == "verification", |user| shown.contains(&user));
+    let is_shown = |item: &&Value| owner(item).is_some_and(|user| shown.contains(&user));
     let items: Vec<_> = page.items.iter().filter(is_shown).collect();
     listing.reply(&items, page.next.as_ref(), page.skipped)
 }
