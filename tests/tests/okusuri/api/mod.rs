@@ -65,14 +65,15 @@ impl World {
             names.zip(values).map(|(name, value)| (name.to_owned(), json!(value))).collect();
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let query: serde_json::Map<_, _> = pairs.map(|(name, value)| (name.to_owned(), json!(value))).collect();
+        let media_type = content.0.trim_end_matches(";base64");
         let event = json!({
             "routeKey": route,
-            "headers": { "authorization": format!("Bearer {token}"), "content-type": content.0 },
+            "headers": { "authorization": format!("Bearer {token}"), "content-type": media_type },
             "pathParameters": parameters,
             "queryStringParameters": query,
             "requestContext": { "http": { "method": route.split(' ').next() } },
             "body": content.1,
-            "isBase64Encoded": false,
+            "isBase64Encoded": content.0.ends_with(";base64"),
         });
         let request = Request::new(serde_json::from_value(event).unwrap());
         match handle(&self.okusuri, request).await {

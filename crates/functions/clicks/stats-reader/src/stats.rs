@@ -149,7 +149,7 @@ fn list(
 fn rows_csv(period_name: &str, rows: impl IntoIterator<Item = Row>) -> Result<Reply, Problem> {
     let rows = rows.into_iter().map(|row| {
         let Stat { total_clicks, unique_users } = row.stat;
-        vec![csv_cell::escape(&row.period).into_owned(), total_clicks.to_string(), unique_users.to_string()]
+        vec![csv_cell::escape(&row.period), total_clicks.to_string(), unique_users.to_string()]
     });
     page::csv(&[period_name, "totalClicks", "uniqueUsers"], rows)
 }

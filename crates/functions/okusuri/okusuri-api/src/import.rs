@@ -92,7 +92,15 @@ fn result(written: &LogWriteOutcome) -> &'static str {
 }
 
 fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>, Problem> {
-    let file = std::str::from_utf8(file).map_err(|_| INVALID_BODY.detail("the file is not UTF-8"))?;
+    let line_of = |at: usize| 1 + file.iter().take(at).filter(|byte| **byte == b'\n').count();
+    let refused = |line: usize, why: &str| INVALID_BODY.detail(format!("line {line} {why}; nothing was imported"));
+    let file = std::str::from_utf8(file).map_err(|error| refused(line_of(error.valid_up_to()), "is not in UTF-8"))?;
+    if let Some(at) = file.find('\0') {
+        return Err(refused(line_of(at), "contains a NUL"));
+    }
+    if let Some(line) = misquoted_line(file) {
+        return Err(refused(line, "has a quoted field that does not end where it should"));
+    }
     // Spreadsheets begin their files with a byte order mark.
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(file.as_bytes());
@@ -120,6 +128,12 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
             .map_or(at, |skipped| at + skipped);
         line += file.get(counted..begin).unwrap_or_default().matches('\n').count();
         counted = begin;
+        if is_empty(&record) {
+            continue;
+        }
+        if record.len() != heading.len() {
+            return Err(refused(line, &format!("has {} fields; the first line has {}", record.len(), heading.len())));
+        }
         let field = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default().trim();
         let day = parse_date(field(Some(date))).ok();
         let fields = (field(Some(has_bleeding)), field(is_taken), note.map(|_| csv_cell::unescape(field(note))));
@@ -131,11 +145,37 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
                 Err(("duplicate-date", "an earlier row has the same day".to_owned()))
             }
         });
-        if !is_empty(&record) {
-            rows.push(Row { line, date: day, read });
-        }
+        rows.push(Row { line, date: day, read });
     }
     Ok(rows)
+}
+
+/// The line where a quoted field begins that never ends, or is followed by more text. The CSV reader
+/// would take the lines up to the next quote as one field, and their days would be lost.
+fn misquoted_line(file: &str) -> Option<usize> {
+    #[derive(PartialEq)]
+    enum At {
+        FieldStart,
+        Plain,
+        Quoted,
+        QuoteInQuoted,
+    }
+    let (mut at, mut line, mut opened) = (At::FieldStart, 1, 1);
+    for byte in file.bytes() {
+        at = match (at, byte) {
+            (At::FieldStart, b'"') => {
+                opened = line;
+                At::Quoted
+            }
+            (At::Quoted, b'"') => At::QuoteInQuoted,
+            (At::Quoted, _) | (At::QuoteInQuoted, b'"') => At::Quoted,
+            (_, b',' | b'\n' | b'\r') => At::FieldStart,
+            (At::QuoteInQuoted, _) => return Some(opened),
+            (At::FieldStart | At::Plain, _) => At::Plain,
+        };
+        line += usize::from(byte == b'\n');
+    }
+    (at == At::Quoted).then_some(opened)
 }
 
 /// The rows of a file, each with its line, its day, and its log or problem. For the fuzz target
@@ -155,7 +195,7 @@ fn is_empty(record: &StringRecord) -> bool {
 
 fn entry(
     date: Date,
-    (has_bleeding, is_taken, note): (&str, &str, Option<&str>),
+    (has_bleeding, is_taken, note): (&str, &str, Option<String>),
     today: Date,
     new_id: fn() -> uuid::Uuid,
 ) -> Result<LogEntry, (&'static str, String)> {
@@ -173,6 +213,6 @@ fn entry(
     // medication.
     let is_taken = is_taken.is_empty() || flag(is_taken, "invalid-is-taken")?;
     // A file without the column leaves notes unchanged; an empty field deletes the note.
-    let note = note.map(Note::new).transpose().map_err(|why| ("invalid-note", why.to_string()))?;
+    let note = note.as_deref().map(Note::new).transpose().map_err(|why| ("invalid-note", why.to_string()))?;
     Ok(LogEntry { log: Log { date, has_bleeding }, is_taken, note, id: new_id() })
 }

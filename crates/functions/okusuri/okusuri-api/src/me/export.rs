@@ -105,7 +105,7 @@ fn csv(table: CsvTable, items: &[Value], is_first: bool) -> Option<String> {
             // The member is stored only if it is `false`.
             Value::Null if *member == "isTaken" => "true".to_owned(),
             Value::Null => String::new(),
-            Value::String(text) => csv_cell::escape(text).into_owned(),
+            Value::String(text) => csv_cell::escape(text),
             other => other.to_string(),
         });
         writer.write_record(cells).ok()?;
