@@ -320,10 +320,16 @@ async fn a_migrated_session_stays_valid_and_gets_the_new_cookie() {
     ann.cookies.insert("better-auth.session_token".to_owned(), format!("{token}.c2lnbmF0dXJl%2B%2F%3D"));
     let me = ann.get("/okusuri/api/me").await.unwrap();
     assert_eq!((me.status.as_u16(), &me.json()["name"]), (200, &json!("Ann")), "{me:?}");
-    assert_eq!(
-        me.set_cookies,
-        [format!("tidemark-session={token}; Path=/okusuri; Max-Age=2592000; HttpOnly; SameSite=Lax")]
-    );
+    let [ours, expired @ ..] = me.set_cookies.as_slice() else { panic!("{me:?}") };
+    let new = ours.strip_prefix("tidemark-session=").and_then(|ours| ours.split(';').next()).unwrap();
+    assert!(new.len() == 43 && ours.ends_with("; Path=/okusuri; Max-Age=2592000; HttpOnly; SameSite=Lax"), "{me:?}");
+    assert!(expired.len() == 2 && expired.iter().all(|cookie| cookie.contains("Max-Age=0")), "{me:?}");
+    // The old cookie counts once, and our token does not count under its name.
+    for planted in [token, new] {
+        let mut victim = browser(&stack);
+        victim.cookies.insert("better-auth.session_token".to_owned(), format!("{planted}.c2ln"));
+        assert_eq!(victim.get("/okusuri/api/me").await.unwrap().problem(), (401, "not-signed-in".to_owned()));
+    }
     let extended = ann.get("/okusuri/api/sessions").await.unwrap().json()["items"][0]["expiresAt"].clone();
     let extended: Timestamp = extended.as_str().unwrap().parse().unwrap();
     assert!(extended > now + SignedDuration::from_hours(24 * 29));

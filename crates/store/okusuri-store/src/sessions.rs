@@ -92,6 +92,22 @@ impl Sessions {
         }
     }
 
+    /// Gives a session a new token and the lifetime of a new session. `None` if the old token was
+    /// exchanged or the session ended meanwhile.
+    pub async fn exchange(
+        &self,
+        session: Session,
+        token_hash: String,
+        now: Timestamp,
+    ) -> Result<Option<Session>, StoreError> {
+        let former = keys::session(&session.token_hash);
+        let session = Session { token_hash, expires_at: now + SESSION_LIFETIME, updated_at: now, ..session };
+        // Stops an old token from being exchanged twice.
+        let transaction = Transaction::new(&self.table).delete(&former, "attribute_exists(PK)", Vec::new())?;
+        let transaction = transaction.put_new(&session)?.set(&UserSession(session.clone()))?;
+        Ok(transaction.write().await?.is_none().then_some(session))
+    }
+
     /// Ends one of a user's sessions; false when there is no such one.
     pub async fn end(&self, user_id: &UserId, session_id: &str) -> Result<bool, StoreError> {
         let key = among_users(user_id.as_str(), session_id);

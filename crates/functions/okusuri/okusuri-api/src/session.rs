@@ -20,7 +20,8 @@ use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, store_problem};
 const COOKIES: [&str; 2] = ["__Host-tidemark-session", "tidemark-session"];
 
 /// The cookies of better-auth, which managed the sessions before the migration:
-/// `<token>.<signature>`. They stay valid, so that nobody has to sign in again.
+/// `<token>.<signature>`. Another host of the domain can set them. So one counts only for a migrated
+/// session, once, and not beside a token of ours.
 const BETTER_AUTH_COOKIES: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
 
 /// The cookies' path: browsers send them to this system and not to other pages of the suite.
@@ -29,7 +30,7 @@ pub(crate) const COOKIE_PATH: &str = "/okusuri";
 /// The number of characters of a `User-Agent` that are stored.
 const USER_AGENT_CHARS_MAX: usize = 200;
 
-/// The longest token that is looked up. Our tokens have 43 characters.
+/// The longest token that is looked up.
 const TOKEN_BYTES_MAX: usize = 512;
 
 /// The signed-in user.
@@ -38,6 +39,9 @@ pub(crate) struct SignedIn {
     pub(crate) id: UserId,
     pub(crate) user: User,
     pub(crate) session: Session,
+/// The length of our tokens; those of better-auth have 32 characters.
+const TOKEN_BYTES: usize = 43;
+
     pub(crate) time_zone: TimeZone,
 }
 
@@ -77,6 +81,17 @@ impl Okusuri {
         let user_agent = request.header("user-agent").map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect());
         let session = NewSession {
             token_hash: sha256_hex(token.as_bytes()),
+    /// The user of a migrated session, and the token that replaces the one in better-auth's cookie.
+    pub(crate) async fn migrated_user(&self, request: &Request) -> Result<(SignedIn, String), Problem> {
+        let former = migrated_token(request).ok_or(NOT_SIGNED_IN)?;
+        let found = self.sessions.of_token(&former, (self.now)()).await.map_err(store_problem)?;
+        let (session, user) = found.ok_or(NOT_SIGNED_IN)?;
+        let token = self.random_text();
+        let exchanged = self.sessions.exchange(session, sha256_hex(token.as_bytes()), (self.now)()).await;
+        let session = exchanged.map_err(store_problem)?.ok_or(NOT_SIGNED_IN)?;
+        Ok((SignedIn::new(session, user)?, token))
+    }
+
             session_id: (self.new_id)().to_string(),
             ip_address: request.source_ip().map(str::to_owned),
             user_agent,
@@ -89,16 +104,17 @@ impl Okusuri {
 pub(crate) fn token(request: &Request) -> Option<String> {
     let scripts = request.header("authorization").and_then(bearer::token).map(str::to_owned);
     let ours = || request.cookie(cookie_name(request, COOKIES)).filter(|token| !token.is_empty()).map(str::to_owned);
-    let before = || BETTER_AUTH_COOKIES.iter().find_map(|name| better_auth_token(request.cookie(name)?));
-    scripts.or_else(ours).or_else(before).filter(|token| token.len() <= TOKEN_BYTES_MAX)
+    scripts.or_else(ours).filter(|token| token.len() <= TOKEN_BYTES_MAX)
 }
 
-/// The token in a cookie of better-auth. The signature is not checked: the token must belong to a
-/// stored session, which is stronger evidence.
-fn better_auth_token(cookie: &str) -> Option<String> {
+/// The token in a cookie of better-auth, unless it is one of ours. The signature is not checked,
+/// because this service does not know better-auth's key.
+fn migrated_token(request: &Request) -> Option<String> {
+    let cookie = BETTER_AUTH_COOKIES.iter().find_map(|name| request.cookie(name))?;
     let text = percent_decode_str(cookie).decode_utf8().ok()?;
     let (token, _signature) = text.rsplit_once('.')?;
-    (!token.is_empty()).then(|| token.to_owned())
+    let is_migrated = (1..=TOKEN_BYTES_MAX).contains(&token.len()) && token.len() != TOKEN_BYTES;
+    is_migrated.then(|| token.to_owned())
 }
 
 /// The cookie of a session.
@@ -127,12 +143,19 @@ pub(crate) fn named_cookie<'a>(
     Cookie { name: cookie_name(request, names), value, path, max_age, is_secure }
 }
 
-/// Expires a session's cookies: ours and those of better-auth, which have another path.
+/// Expires a session's cookies: ours and those of better-auth.
 pub(crate) fn expired_cookies(request: &Request) -> [Cookie<'static>; 3] {
-    let none = Cookie { max_age: Duration::ZERO, ..cookie(request, "") };
-    let before = BETTER_AUTH_COOKIES.map(|name| Cookie { name, path: "/", ..none });
+    let [secure, plain] = expired_better_auth_cookies();
+    [Cookie { max_age: Duration::ZERO, ..cookie(request, "") }, secure, plain]
+}
+
+/// Expires the cookies of better-auth, which have another path than ours.
+pub(crate) fn expired_better_auth_cookies() -> [Cookie<'static>; 2] {
     // A browser ignores a change of a `__Secure-` cookie that is not marked as secure.
-    [none, Cookie { is_secure: true, ..before[0] }, before[1]]
+    BETTER_AUTH_COOKIES.map(|name| {
+        let is_secure = name.starts_with("__Secure-");
+        Cookie { name, value: "", path: "/", max_age: Duration::ZERO, is_secure }
+    })
 }
 
 /// Refuses requests that another site may have caused, with the user's cookies attached.
@@ -197,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_read_from_our_cookie_better_auths_cookie_or_the_header() {
+    fn a_token_is_read_from_our_cookie_or_the_header() {
         for (headers, cookies, expected) in [
             (json!({}), &["__Host-tidemark-session=abc"][..], Some("abc")),
             (json!({}), &["tidemark-session=abc"], None),
@@ -205,14 +228,12 @@ mod tests {
             (json!({}), &["__Host-tidemark-session=abc", "__Host-tidemark-session=other"], None),
             (json!({ "x-forwarded-proto": "http" }), &["tidemark-session=abc"], Some("abc")),
             (json!({ "x-forwarded-proto": "http" }), &["tidemark-session=abc", "tidemark-session=other"], None),
-            (json!({}), &["better-auth.session_token=abc.c2ln%3D"], Some("abc")),
-            (json!({}), &["__Secure-better-auth.session_token=a.b.c2ln%2B%3D"], Some("a.b")),
-            (json!({}), &["__Host-tidemark-session=", "better-auth.session_token=abc.x"], Some("abc")),
+            (json!({}), &["better-auth.session_token=abc.x"], None),
+            (json!({}), &["__Secure-better-auth.session_token=abc.x"], None),
             (json!({}), &["better-auth.session_token=abc.x", "__Host-tidemark-session=new"], Some("new")),
             (json!({ "authorization": "Bearer abc" }), &["tidemark-session=other"], Some("abc")),
             (json!({ "authorization": "Basic abc" }), &[], None),
-            (json!({}), &["better-auth.session_token=abc", "better-auth.session_token=.x", "session=abc"], None),
-            (json!({}), &["better-auth.session_token=%ff.x"], None),
+            (json!({}), &["session=abc"], None),
         ] {
             assert_eq!(token(&request("GET", headers, cookies)).as_deref(), expected, "{cookies:?}");
         }
@@ -239,6 +260,24 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn the_cookie_of_a_migrated_session_never_holds_our_token() {
+        let ours = format!("{}.x", "t".repeat(43));
+        for (value, expected) in [
+            ("abc.c2ln%3D", Some("abc")),
+            ("a.b.c2ln%2B%3D", Some("a.b")),
+            (ours.as_str(), None),
+            ("abc", None),
+            (".x", None),
+            ("%ff.x", None),
+        ] {
+            for name in BETTER_AUTH_COOKIES {
+                let request = request("GET", json!({}), &[&format!("{name}={value}")]);
+                assert_eq!(migrated_token(&request).as_deref(), expected, "{name}={value}");
+            }
+        }
+    }
+
     fn a_request_that_another_site_may_have_caused_is_refused() {
         let json = "application/json; charset=utf-8";
         let public = Some("https://okusuri.example/okusuri/");

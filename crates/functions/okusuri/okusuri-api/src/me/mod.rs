@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::problems::{INVALID_NAME, INVALID_TIME_ZONE, NOT_SIGNED_IN, store_problem, write_problem};
-use crate::session::{cookie, token};
+use crate::session::{cookie, expired_better_auth_cookies, token};
 use crate::{BODY_BYTES_MAX, Okusuri, sign_in};
 
 /// The longest name, in characters.
@@ -35,8 +35,14 @@ struct ProfileBody {
     time_zone: Option<String>,
 }
 
-/// The signed-in user. Pages call this first, so it also extends the session.
+/// The signed-in user. Pages call this first, so it also extends the session, and exchanges the
+/// cookie of a migrated one.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    if token(request).is_none() {
+        let (signed_in, token) = okusuri.migrated_user(request).await?;
+        let reply = Reply::json(200, &user_json(&signed_in.user)).cookie(&cookie(request, &token));
+        return Ok(expired_better_auth_cookies().iter().fold(reply, |reply, cookie| reply.cookie(cookie)));
+    }
     let signed_in = okusuri.user(request).await?;
     let reply = Reply::json(200, &user_json(&signed_in.user));
     let (_, is_extended) = okusuri.sessions.extend(signed_in.session, (okusuri.now)()).await.map_err(store_problem)?;
