@@ -85,8 +85,10 @@ pub(crate) fn account_owner(provider: &str, subject: &str) -> Key {
     Key::new(format!("ACCOUNT#{provider}#{subject}"), "ACCOUNT")
 }
 
-pub(crate) fn verification(mailbox: &str) -> Key {
-    Key::new(format!("VERIFICATION#{mailbox}"), "CODE")
+/// The code of a mailbox, and its counters: for devices that its owner signed in on, and for all
+/// others.
+pub(crate) fn verification(mailbox: &str, is_known_device: bool) -> Key {
+    Key::new(format!("VERIFICATION#{mailbox}"), if is_known_device { "CODE#DEVICE" } else { "CODE" })
 }
 
 /// The counters of a source of requests.

@@ -133,8 +133,10 @@ impl SignIns {
             }
             // Stops a code from being used twice.
             let hash = AttributeValue::B(Blob::new(code.code_hash.clone()));
-            let used = keys::verification(&code.email.mailbox());
+            let [used, copy] = [code.is_known_device, !code.is_known_device]
+                .map(|is_known_device| keys::verification(&code.email.mailbox(), is_known_device));
             let actions = Transaction::new(&self.table).delete(&used, "CodeHash = :hash", vec![("hash", hash)])?;
+            let actions = actions.forget(&copy)?;
             let is_new = known.is_none();
             let strangers = match &known {
                 Some(user) if !user.email_verified => self.sign_in_grants(user).await?,

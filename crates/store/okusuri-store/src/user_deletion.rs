@@ -118,7 +118,9 @@ impl UserData {
         let owner: Option<EmailOwner> = request.send().await?.item.map(read).transpose()?;
         // Another user may have the address, and a code for it under way.
         if owner.is_some_and(|owner| owner.user_id == user_id.as_str()) {
-            self.table.batch_delete([keys::verification(&email.mailbox()).item()]).await?;
+            let codes =
+                [true, false].map(|is_known_device| keys::verification(&email.mailbox(), is_known_device).item());
+            self.table.batch_delete(codes).await?;
             self.delete_marker(&marker, user_id).await?;
         }
         Ok(())

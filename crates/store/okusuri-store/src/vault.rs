@@ -90,6 +90,12 @@ impl Vault {
         mac(&self.codes, &[email.as_str().as_bytes(), code.as_str().as_bytes()]).finalize().into_bytes().to_vec()
     }
 
+    /// The text that proves that a device has signed in to a mailbox.
+    pub fn device_mark(&self, email: &Email) -> String {
+        let mark = mac(&self.codes, &[b"device", email.mailbox().as_bytes()]).finalize().into_bytes();
+        mark.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     fn seal(&self, context: &[&str], text: &str) -> Vec<u8> {
         self.seal.seal(context, text.as_bytes())
     }

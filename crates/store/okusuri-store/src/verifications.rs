@@ -16,8 +16,8 @@ use store_base::{StoreError, Table};
 /// How often a change is conditional_upsert again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
-/// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`. Whether somebody has an address there
-/// makes no difference to it.
+/// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`, and `CODE#DEVICE` for the devices that its
+/// owner signed in on. Whether somebody has an address there makes no difference to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Verification {
@@ -28,6 +28,9 @@ pub struct Verification {
     pub email: String,
     /// HMAC-SHA256 of address and code; empty as long as none was sent.
     pub code_hash: ByteBuf,
+    /// Whether the row is for known devices.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_known_device: bool,
     /// The counters of the mailbox.
     #[serde(flatten)]
     pub counted: CodeCounters,
@@ -38,7 +41,7 @@ impl Row for Verification {
     const OPTIONAL: &'static [&'static str] = code_counters::OPTIONAL;
 
     fn key(&self) -> Key {
-        keys::verification(&self.mailbox)
+        keys::verification(&self.mailbox, self.is_known_device)
     }
 
     fn owner(&self) -> &str {
@@ -52,16 +55,6 @@ impl Row for Verification {
     /// Later than the code's expiry, because the counters stay longer.
     fn expires_at(&self) -> Option<Timestamp> {
         Some(self.counted.sent().matters_until())
-    }
-}
-
-/// The row of a mailbox with another count. Where nothing is remembered of it, no code is under
-/// way.
-fn of_mailbox(email: &Email, before: &Option<Verification>, sent: SignInCounters, now: Timestamp) -> Verification {
-    let counted = CodeCounters::new(sent, before.as_ref().map(|before| &before.counted), now);
-    match before {
-        Some(before) => Verification { counted, ..before.clone() },
-        None => Verification { mailbox: email.mailbox(), email: email.to_string(), code_hash: ByteBuf::new(), counted },
     }
 }
 
@@ -102,6 +95,7 @@ pub enum CheckError {
 pub struct VerifiedCode {
     pub(super) email: Email,
     pub(super) code_hash: Vec<u8>,
+    pub(super) is_known_device: bool,
 }
 
 /// The codes of a table. Its requests are `GetItem` and `UpdateItem`.
@@ -109,24 +103,43 @@ pub struct VerifiedCode {
 pub struct Codes {
     table: Table,
     vault: Vault,
+    is_known_device: bool,
 }
 
 impl Codes {
     /// The codes in `table`, hashed under the keys of `vault`.
     pub fn new(table: &Table, vault: Vault) -> Self {
-        Self { table: table.clone(), vault }
+        Self { table: table.clone(), vault, is_known_device: false }
+    }
+
+    /// The codes for a device. A known one, which the owner of the mailbox signed in on, has its own
+    /// counters, so a stranger's guesses do not lock it.
+    pub fn for_device(&self, is_known: bool) -> Self {
+        Self { is_known_device: is_known, ..self.clone() }
     }
 
     /// Makes `code` the one that the address signs in with, in the place of any other of its
     /// mailbox, unless there were too many.
     pub async fn issue(&self, email: &Email, code: &Code, now: Timestamp) -> Result<(), IssueError> {
+        self.issue_once(email, code, now).await?;
+        if !self.is_known_device {
+            return Ok(());
+        }
+        // The owner may type it on another device, if strangers have not locked that.
+        match self.for_device(false).issue_once(email, code, now).await {
+            Err(IssueError::Refused(_)) => Ok(()),
+            issued => issued,
+        }
+    }
+
+    async fn issue_once(&self, email: &Email, code: &Code, now: Timestamp) -> Result<(), IssueError> {
         let code_hash = ByteBuf::from(self.vault.code_hash(email, code));
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
             let counted = before.as_ref().map(|before| &before.counted);
             let sent = SignInCounters::count_send(counted.map(CodeCounters::sent).as_ref(), Limits::MAILBOX, now)?;
             let code_hash = code_hash.clone();
-            let row = Verification { email: email.to_string(), code_hash, ..of_mailbox(email, &before, sent, now) };
+            let row = Verification { email: email.to_string(), code_hash, ..self.row(email, &before, sent, now) };
             if conditional_upsert(&row, counted)?.send(&self.table).await? {
                 return Ok(());
             }
@@ -137,6 +150,15 @@ impl Codes {
     /// Whether `code` is the one that was sent last. Each call is one of the attempts that the
     /// mailbox has, and is counted before the code is compared.
     pub async fn check(&self, email: &Email, code: &Code, now: Timestamp) -> Result<VerifiedCode, CheckError> {
+        let checked = self.check_once(email, code, now).await;
+        if !self.is_known_device || !matches!(checked, Err(CheckError::Wrong { .. } | CheckError::Expired)) {
+            return checked;
+        }
+        // The code may have been asked for on another device.
+        self.for_device(false).check_once(email, code, now).await.or(checked)
+    }
+
+    async fn check_once(&self, email: &Email, code: &Code, now: Timestamp) -> Result<VerifiedCode, CheckError> {
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
             let counted = before.as_ref().map(|before| &before.counted);
@@ -144,12 +166,15 @@ impl Codes {
             let (attempts_left, is_good) = (sent.attempts_left(Limits::MAILBOX), sent.is_good(now));
             // Where no code is under way the same is written, and the same is compared: nobody can
             // tell.
-            let row = of_mailbox(email, &before, sent, now);
+            let row = self.row(email, &before, sent, now);
             if conditional_upsert(&row, counted)?.send(&self.table).await? {
                 let code_hash = self.vault.code_hash(email, code);
                 let is_right: bool = code_hash.ct_eq(&row.code_hash).into();
                 return match (is_right, is_good) {
-                    (true, true) => Ok(VerifiedCode { email: email.clone(), code_hash }),
+                    (true, true) => {
+                        let (email, is_known_device) = (email.clone(), self.is_known_device);
+                        Ok(VerifiedCode { email, code_hash, is_known_device })
+                    }
                     (true, false) => Err(CheckError::Expired),
                     (false, _) => Err(CheckError::Wrong { attempts_left }),
                 };
@@ -158,8 +183,21 @@ impl Codes {
         Err(StoreError::Busy("others try codes of the same address".to_owned()).into())
     }
 
+    /// The row with another count. Where nothing is remembered of the mailbox, no code is under way.
+    fn row(&self, email: &Email, before: &Option<Verification>, sent: SignInCounters, now: Timestamp) -> Verification {
+        let counted = CodeCounters::new(sent, before.as_ref().map(|before| &before.counted), now);
+        let is_known_device = self.is_known_device;
+        match before {
+            Some(before) => Verification { counted, ..before.clone() },
+            None => {
+                let (mailbox, email, code_hash) = (email.mailbox(), email.to_string(), ByteBuf::new());
+                Verification { mailbox, email, code_hash, is_known_device, counted }
+            }
+        }
+    }
+
     async fn get(&self, email: &Email) -> Result<Option<Verification>, StoreError> {
-        let key = keys::verification(&email.mailbox()).item();
+        let key = keys::verification(&email.mailbox(), self.is_known_device).item();
         let request = self.table.get_item(key).consistent_read(true);
         request.send().await?.item.map(read).transpose()
     }

@@ -108,6 +108,38 @@ async fn a_guess_does_not_reveal_whether_a_code_is_active() {
 }
 
 #[tokio::test]
+async fn a_strangers_guesses_do_not_lock_a_known_device() {
+    let service = Service::start().await;
+    let (email, known) = (email("ann"), service.codes.for_device(true));
+    for guess in 1..=5 {
+        service.codes.check(&email, &Code::of_random(guess), now()).await.unwrap_err();
+    }
+    let stranger = service.codes.issue(&email, &code("111111"), now()).await;
+    assert!(matches!(stranger, Err(IssueError::Refused(SendError::Locked(_)))), "{stranger:?}");
+    known.issue(&email, &code("222222"), now()).await.unwrap();
+    let right = known.check(&email, &code("222222"), now()).await.unwrap();
+    service.sign_ins.with_code(&right, &new_user("ann-1"), &service.new_session().1, now()).await.unwrap();
+    // The code is used up, for both kinds of device.
+    for codes in [&known, &service.codes] {
+        let again = codes.check(&email, &code("222222"), now()).await;
+        assert!(matches!(again, Err(CheckError::Wrong { .. })), "{again:?}");
+    }
+    // A code may be typed on another kind of device than asked for.
+    let later = now() + seconds(60);
+    for (asked, typed) in [(&known, &service.codes), (&service.codes, &known)] {
+        let mailbox = if std::ptr::eq(asked, &known) { self::email("bob") } else { self::email("eve") };
+        asked.issue(&mailbox, &code("333333"), later).await.unwrap();
+        typed.check(&mailbox, &code("333333"), later).await.unwrap();
+    }
+    // A known device is locked by its own guesses.
+    for guess in 1..=5 {
+        known.check(&email, &Code::of_random(guess), later).await.unwrap_err();
+    }
+    let locked = known.check(&email, &code("444444"), later).await;
+    assert!(matches!(locked, Err(CheckError::Locked(_))), "{locked:?}");
+}
+
+#[tokio::test]
 async fn a_mailbox_has_one_limit_for_all_its_tags() {
     let service = Service::start().await;
     let mut sent = 0;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::UserId;
+use domain::okusuri::Email;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,12 +13,17 @@ use lambda_kit::problem::{INTERNAL, Problem};
 use okusuri_store::rows::{Session, User};
 use okusuri_store::{NewSession, SESSION_LIFETIME, sha256_hex};
 use percent_encoding::percent_decode_str;
+use subtle::ConstantTimeEq as _;
 
 use crate::Okusuri;
 use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, store_problem};
 
 /// The cookies of a session's token: over https, and over plain http on a development machine.
 const COOKIES: [&str; 2] = ["__Host-tidemark-session", "tidemark-session"];
+
+/// The cookies of a device that has signed in to a mailbox, for as long as browsers keep a cookie.
+const DEVICE_COOKIES: [&str; 2] = ["__Host-tidemark-device", "tidemark-device"];
+const DEVICE_LIFETIME: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// The cookies of better-auth, which managed the sessions before the migration:
 /// `<token>.<signature>`. Another host of the domain can set them. So one counts only for a migrated
@@ -33,15 +39,15 @@ const USER_AGENT_CHARS_MAX: usize = 200;
 /// The longest token that is looked up.
 const TOKEN_BYTES_MAX: usize = 512;
 
+/// The length of our tokens; those of better-auth have 32 characters.
+const TOKEN_BYTES: usize = 43;
+
 /// The signed-in user.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedIn {
     pub(crate) id: UserId,
     pub(crate) user: User,
     pub(crate) session: Session,
-/// The length of our tokens; those of better-auth have 32 characters.
-const TOKEN_BYTES: usize = 43;
-
     pub(crate) time_zone: TimeZone,
 }
 
@@ -75,12 +81,6 @@ impl Okusuri {
         SignedIn::new(session, user)
     }
 
-    /// A new session for the sender of a request, and its token. Only the token's hash is stored.
-    pub(crate) fn new_session(&self, request: &Request) -> (String, NewSession) {
-        let token = self.random_text();
-        let user_agent = request.header("user-agent").map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect());
-        let session = NewSession {
-            token_hash: sha256_hex(token.as_bytes()),
     /// The user of a migrated session, and the token that replaces the one in better-auth's cookie.
     pub(crate) async fn migrated_user(&self, request: &Request) -> Result<(SignedIn, String), Problem> {
         let former = migrated_token(request).ok_or(NOT_SIGNED_IN)?;
@@ -92,6 +92,12 @@ impl Okusuri {
         Ok((SignedIn::new(session, user)?, token))
     }
 
+    /// A new session for the sender of a request, and its token. Only the token's hash is stored.
+    pub(crate) fn new_session(&self, request: &Request) -> (String, NewSession) {
+        let token = self.random_text();
+        let user_agent = request.header("user-agent").map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect());
+        let session = NewSession {
+            token_hash: sha256_hex(token.as_bytes()),
             session_id: (self.new_id)().to_string(),
             ip_address: request.source_ip().map(str::to_owned),
             user_agent,
@@ -121,6 +127,19 @@ fn migrated_token(request: &Request) -> Option<String> {
 pub(crate) fn cookie<'a>(request: &Request, token: &'a str) -> Cookie<'a> {
     let max_age = Duration::try_from(SESSION_LIFETIME).unwrap_or_default();
     named_cookie(request, COOKIES, COOKIE_PATH, token, max_age)
+}
+
+/// Whether the device has signed in to this mailbox before. The cookie opens nothing: such a device
+/// is only not locked by the guesses of others.
+pub(crate) fn is_known_device(okusuri: &Okusuri, request: &Request, email: &Email) -> bool {
+    let mark = okusuri.vault.device_mark(email);
+    let cookie = request.cookie(cookie_name(request, DEVICE_COOKIES));
+    cookie.is_some_and(|cookie| cookie.as_bytes().ct_eq(mark.as_bytes()).into())
+}
+
+/// The cookie of a device that has signed in to a mailbox.
+pub(crate) fn device_cookie<'a>(request: &Request, mark: &'a str) -> Cookie<'a> {
+    named_cookie(request, DEVICE_COOKIES, COOKIE_PATH, mark, DEVICE_LIFETIME)
 }
 
 /// The name of a cookie for this request's scheme. No other host of the domain, and no plain
@@ -242,6 +261,24 @@ mod tests {
     }
 
     #[test]
+    fn the_cookie_of_a_migrated_session_never_holds_our_token() {
+        let ours = format!("{}.x", "t".repeat(43));
+        for (value, expected) in [
+            ("abc.c2ln%3D", Some("abc")),
+            ("a.b.c2ln%2B%3D", Some("a.b")),
+            (ours.as_str(), None),
+            ("abc", None),
+            (".x", None),
+            ("%ff.x", None),
+        ] {
+            for name in BETTER_AUTH_COOKIES {
+                let request = request("GET", json!({}), &[&format!("{name}={value}")]);
+                assert_eq!(migrated_token(&request).as_deref(), expected, "{name}={value}");
+            }
+        }
+    }
+
+    #[test]
     fn only_a_request_of_our_own_page_counts_as_same_site() {
         let public = Some("https://okusuri.example");
         for (headers, is_fine) in [
@@ -260,24 +297,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
-    fn the_cookie_of_a_migrated_session_never_holds_our_token() {
-        let ours = format!("{}.x", "t".repeat(43));
-        for (value, expected) in [
-            ("abc.c2ln%3D", Some("abc")),
-            ("a.b.c2ln%2B%3D", Some("a.b")),
-            (ours.as_str(), None),
-            ("abc", None),
-            (".x", None),
-            ("%ff.x", None),
-        ] {
-            for name in BETTER_AUTH_COOKIES {
-                let request = request("GET", json!({}), &[&format!("{name}={value}")]);
-                assert_eq!(migrated_token(&request).as_deref(), expected, "{name}={value}");
-            }
-        }
-    }
-
     fn a_request_that_another_site_may_have_caused_is_refused() {
         let json = "application/json; charset=utf-8";
         let public = Some("https://okusuri.example/okusuri/");

@@ -18,7 +18,7 @@ use crate::problems::{
     CODE_EXPIRED, CODE_LOCKED, CODES_LIMITED, INVALID_CODE, INVALID_EMAIL, MAIL_NOT_SENT, TOO_MANY_CODES, WRONG_CODE,
     store_problem,
 };
-use crate::session::cookie;
+use crate::session::{cookie, device_cookie, is_known_device};
 use crate::{BODY_BYTES_MAX, Okusuri};
 
 #[derive(Debug, Deserialize)]
@@ -56,7 +56,8 @@ pub(crate) async fn send_code(okusuri: &Okusuri, request: &Request) -> Result<Re
         let counted = okusuri.code_limits.send(&source, now).await;
         counted.map_err(|error| send_code_problem(error, CODES_LIMITED, now))?;
     }
-    match okusuri.codes.issue(&email, &code, now).await {
+    let codes = okusuri.codes.for_device(is_known_device(okusuri, request, &email));
+    match codes.issue(&email, &code, now).await {
         Ok(()) => mail(okusuri, &email, &code, purpose, Locale::of(locale.as_deref()), now).await?,
         // A refusal would reveal to a stranger that somebody is signing in at this address.
         Err(IssueError::Refused(SendError::JustSent(_))) => {}
@@ -92,7 +93,8 @@ async fn mail(
 /// Signs in a user with the latest code that was sent to the address.
 pub(crate) async fn verify_code(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let VerifyCodeBody { email, code, time_zone, .. } = request.json(BODY_BYTES_MAX)?;
-    let right = okusuri.check_code(request, &address(&email)?, &code).await?;
+    let email = address(&email)?;
+    let right = okusuri.check_code(request, &email, &code).await?;
     let new = okusuri.new_user(None, time_zone.as_deref())?;
     let (token, session) = okusuri.new_session(request);
     let signed_in = match okusuri.sign_ins.with_code(&right, &new, &session, (okusuri.now)()).await {
@@ -104,7 +106,8 @@ pub(crate) async fn verify_code(okusuri: &Okusuri, request: &Request) -> Result<
         }
         Err(error) => return Err(sign_in_problem(error)),
     };
-    Ok(Reply::json(200, &user_json(&signed_in.user)).cookie(&cookie(request, &token)))
+    let reply = Reply::json(200, &user_json(&signed_in.user)).cookie(&cookie(request, &token));
+    Ok(reply.cookie(&device_cookie(request, &okusuri.vault.device_mark(&email))))
 }
 
 impl Okusuri {
@@ -121,7 +124,8 @@ impl Okusuri {
         if let Some(source) = &source {
             self.code_limits.may_guess(source, now).await.map_err(|error| check_code_problem(error, now))?;
         }
-        let checked = self.codes.check(email, &code, now).await;
+        let codes = self.codes.for_device(is_known_device(self, request, email));
+        let checked = codes.check(email, &code, now).await;
         if let Err(CheckError::Wrong { .. }) = checked {
             counter!("WrongCodes").increment(1);
             if let Some(source) = &source {
