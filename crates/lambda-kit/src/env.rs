@@ -1,6 +1,10 @@
 //! Configuration from the environment, all of it checked when the function starts.
 
 use std::str::FromStr;
+use std::time::Duration;
+
+/// The longest retention: a hundred years.
+const RETENTION_DAYS_MAX: u32 = 36_500;
 
 /// Why a variable is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,4 +39,12 @@ pub fn parsed<T: FromStr, U>(
     let text = std::env::var(name).unwrap_or_default();
     let value = if text.is_empty() { Some(default) } else { text.parse().ok() };
     value.and_then(check).ok_or(ConfigError::Invalid { name, value: text, expected })
+}
+
+/// Reads a retention in days; 0 keeps for ever.
+pub fn retention(name: &'static str, default_days: u32) -> Result<Option<Duration>, ConfigError> {
+    let days = parsed(name, default_days, "a number of days from 0 to 36500", |days: u32| {
+        (days <= RETENTION_DAYS_MAX).then_some(days)
+    })?;
+    Ok((days > 0).then(|| Duration::from_secs(u64::from(days) * 24 * 60 * 60)))
 }

@@ -1,6 +1,7 @@
 //! The access patterns of activities against a real engine.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::shop::{Action, Activity, ActivityRange, ProductId};
@@ -34,6 +35,20 @@ fn activity(n: u32, user: &str, product: Option<&str>, at: &str) -> Activity {
         at: moment(at),
         id: format!("0199a478-bc40-7abc-8def-{n:012x}").parse().unwrap(),
     }
+}
+
+#[tokio::test]
+async fn both_rows_of_an_activity_expire_after_the_retention() {
+    let db = Database::start().await.unwrap();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let activity = activity(1, "ann", Some("p-1"), "2026-11-20");
+    let kept = activities(&db, 1).expiring_after(Some(day));
+    assert_eq!(kept.record(&activity).await.unwrap(), RecordOutcome::New);
+    let rows = db.client.scan().table_name(Database::SHOP).send().await.unwrap().items.unwrap();
+    let ttl = moment("2026-11-21").timestamp().as_second().to_string();
+    assert!(rows.len() == 2 && rows.iter().all(|row| row["ttl"] == AttributeValue::N(ttl.clone())), "{rows:?}");
+    // Another retention, as after a change of the parameter, keeps it the same activity.
+    assert_eq!(activities(&db, 1).record(&activity).await.unwrap(), RecordOutcome::Known);
 }
 
 /// What a list should be: the activities in the order of time, and of ids where times are the same.

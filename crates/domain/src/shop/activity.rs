@@ -91,8 +91,22 @@ impl Activity {
     /// How far the clock of a client may be ahead of the server's.
     pub const SKEW_MAX: SignedDuration = SignedDuration::from_mins(5);
 
+    /// The most bytes of the ids of user and product, the action and the attributes together. Each of
+    /// the two rows has at most a kilobyte then, and costs one write unit. Anybody may record
+    /// activities, so this bounds what a stranger can cost.
+    pub const TEXTS_BYTES_MAX: usize = 384;
+
     /// How old an activity may be when it is recorded.
     pub const AGE_MAX: SignedDuration = SignedDuration::from_hours(400 * 24);
+
+    /// The bytes of its texts, to compare with [`Activity::TEXTS_BYTES_MAX`].
+    pub fn texts_bytes(&self) -> usize {
+        let Self { user_id, action, product_id, attributes, .. } = self;
+        let product_id = product_id.as_ref().map_or("", ProductId::as_str);
+        let texts = [user_id.as_str(), action.as_str(), product_id].map(str::len);
+        let pairs = attributes.pairs().iter().map(|(name, text)| name.len() + text.len());
+        texts.into_iter().chain(pairs).sum()
+    }
 
     /// Checks that an activity at this time may be recorded at `now`.
     pub fn check_time(at: Moment, now: Moment) -> Result<(), ActivityTimeError> {

@@ -2,6 +2,7 @@
 //! if there is a product.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
@@ -79,9 +80,18 @@ struct ActivityRow {
     /// suffixes is raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     suffix: Option<u8>,
+    /// When the row expires, epoch seconds.
+    #[serde(rename = "ttl", default, skip_serializing_if = "Option::is_none")]
+    expires_at_s: Option<i64>,
 }
 
 impl ActivityRow {
+    /// Whether both hold the same activity. The suffix and the retention may have been changed since
+    /// one of them was written.
+    fn is_same_as(&self, other: &Self) -> bool {
+        *self == Self { suffix: self.suffix, expires_at_s: self.expires_at_s, ..other.clone() }
+    }
+
     fn item(&self) -> Result<Item, StoreError> {
         serde_dynamo::to_item(self).map_err(StoreError::unreadable)
     }
@@ -156,13 +166,19 @@ fn sort(at: Moment, id: EntryId) -> String {
 pub struct Activities {
     table: Table,
     suffixes: ActivitySuffixes,
+    retention: Option<Duration>,
 }
 
 impl Activities {
     /// The activities in `table`. `suffixes` is the largest number of partitions that writers have
     /// ever spread a product's day over; see [`ActivitySuffixes::remembered`].
     pub fn new(table: &Table, suffixes: ActivitySuffixes) -> Self {
-        Self { table: table.clone(), suffixes }
+        Self { table: table.clone(), suffixes, retention: None }
+    }
+
+    /// The same; with a `retention`, new rows expire that long after the time of their activity.
+    pub fn expiring_after(self, retention: Option<Duration>) -> Self {
+        Self { retention, ..self }
     }
 
     /// Stores an activity, once even if it is reported several times.
@@ -173,6 +189,8 @@ impl Activities {
     /// between the two, the same call again adds the product's row.
     pub async fn record(&self, activity: &Activity) -> Result<RecordOutcome, StoreError> {
         let Activity { user_id, product_id, at, id, .. } = activity;
+        let expires_at_s =
+            self.retention.map(|kept| at.timestamp().as_second().saturating_add_unsigned(kept.as_secs()));
         let stored = |partition: String, suffix| ActivityRow {
             partition,
             sort: sort(*at, *id),
@@ -183,20 +201,19 @@ impl Activities {
             attributes: activity.attributes.pairs().clone(),
             created_at: at.to_string(),
             suffix,
+            expires_at_s,
         };
         let suffix = product_id.as_ref().map(|_| self.suffixes.of(*id));
         let users = stored(of_user(user_id), suffix);
         let (recorded, suffix) = match self.put(&users).await? {
             None => (RecordOutcome::New, suffix),
-            Some(holder) if holder == (ActivityRow { suffix: holder.suffix, ..users.clone() }) => {
-                (RecordOutcome::Known, holder.suffix)
-            }
+            Some(holder) if holder.is_same_as(&users) => (RecordOutcome::Known, holder.suffix),
             Some(_) => return Ok(RecordOutcome::Reused),
         };
         let Some((product_id, suffix)) = product_id.as_ref().zip(suffix) else { return Ok(recorded) };
         let products = stored(of_product(product_id, at.date(), suffix), None);
         match self.put(&products).await? {
-            Some(holder) if holder != products => {
+            Some(holder) if !holder.is_same_as(&products) => {
                 // Another user's activity has this moment and id. The product's row belongs to it.
                 let key = key(users.partition, users.sort);
                 self.table.delete_item(key).send().await?;

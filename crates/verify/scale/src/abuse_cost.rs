@@ -25,8 +25,19 @@ const CONNECTION_PER_S: f64 = 15.0;
 const GAMES: [f64; 2] = [30.0, 1.0 / 60.0];
 const TICKETS: [f64; 2] = [120.0, 1.0];
 
-/// The rows of the game, as a table.
-pub fn game() -> String {
+/// Requests of one client in a second, where nothing else bounds them.
+const CLIENT_PER_S: f64 = 100.0;
+
+/// Write and read units of the dearest request of 25 clicks: each meets two held milliseconds, and
+/// is on a new target (`tests/tests/clicks/writer.rs`).
+const CLICKS: [f64; 2] = [25.0 * 14.0, 25.0 * 21.0];
+
+/// Write and read units of the dearest request of 25 activities: two rows of up to a kilobyte each
+/// (`bench --only attack-cost`), and a statistic of its own for each (`Rollup::explain`).
+pub const ACTIVITIES: [f64; 2] = [25.0 * (2.0 + 7.0), 25.0 * 3.5];
+
+/// What each way costs, as a table.
+pub fn table() -> String {
     let function = |gb: f64, seconds: f64| price::INVOCATION + gb * seconds * price::GB_SECOND;
     let message = |told: f64, writes: f64| {
         let units = writes * price::WRITE_UNIT + 3.0 * price::READ_UNIT;
@@ -39,7 +50,12 @@ pub fn game() -> String {
     let flood_per_s = API_REQUESTS_PER_S / listeners;
     let minutes = HOUR_S / 60.0;
     let sockets = listeners * minutes * price::CONNECTION_MINUTE;
+    let requests = |[writes, reads]: [f64; 2]| {
+        CLIENT_PER_S * HOUR_S * (request + writes * price::WRITE_UNIT + reads * price::READ_UNIT)
+    };
     let rows = [
+        ("25 clicks in each request", "assumed: 100 requests a second", requests(CLICKS)),
+        ("25 activities in each request", "the same; 384 bytes of texts for an activity", requests(ACTIVITIES)),
         (
             "games that nobody comes to",
             "30 for an address, and one a minute",
@@ -76,7 +92,7 @@ pub fn game() -> String {
             TEMPLATE_API_RATE * HOUR_S * (request + price::READ_UNIT),
         ),
     ];
-    let mut table = String::from("| of the game | bounded by | an hour |\n|---|---|---|\n");
+    let mut table = String::from("| attack | bounded by | an hour |\n|---|---|---|\n");
     for (what, bound, dollars) in rows {
         let _ = writeln!(table, "| {what} | {bound} | ${dollars:.2} |");
     }

@@ -71,7 +71,7 @@ pub fn all(measured: &Measured) -> Vec<(&'static str, String)> {
         ("money", money),
         ("game limits", game_limits),
         ("games", game_load),
-        ("attack on the game", crate::abuse_cost::game()),
+        ("attack", crate::abuse_cost::table()),
     ]
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The largest body: 25 activities with the largest attributes take about 64 KB.
+/// The largest body: 25 of the largest activities, with room for escaped characters.
 pub const BODY_BYTES_MAX: usize = 128 * 1024;
 
 /// The most activities of one request.
@@ -78,7 +78,7 @@ pub(crate) fn activity(body: Value, user_id: &UserId, now: Moment, new_id: fn() 
         ActivityTimeError::InTheFuture => TIME_IN_THE_FUTURE.detail(error),
         ActivityTimeError::TooOld => TIME_TOO_OLD.detail(error),
     })?;
-    Ok(Activity {
+    let activity = Activity {
         user_id: user_id.clone(),
         action,
         product_id,
@@ -88,7 +88,13 @@ pub(crate) fn activity(body: Value, user_id: &UserId, now: Moment, new_id: fn() 
             Some(id) => id,
             None => EntryId::new(new_id()).map_err(|_| INTERNAL)?,
         },
-    })
+    };
+    if activity.texts_bytes() > Activity::TEXTS_BYTES_MAX {
+        let max = Activity::TEXTS_BYTES_MAX;
+        let why = format!("with the ids of user and product and the action, they must have at most {max} bytes");
+        return Err(INVALID_ATTRIBUTES.detail(why));
+    }
+    Ok(activity)
 }
 
 /// An activity as clients see it.
@@ -179,6 +185,11 @@ mod tests {
         }
         for value in [json!(""), json!(1), json!("0199a478-bc40-4abc-8def-000000000001")] {
             assert_eq!(with("id", value.clone()), Err("invalid-activity-id"), "{value}");
+        }
+        for (bytes, expected) in [(255, Ok(())), (256, Err("invalid-attributes"))] {
+            // With `ann`, `view` and the names, 384 bytes fit.
+            let attributes = json!({"a": "x".repeat(bytes), "b": "値".repeat(40)});
+            assert_eq!(with("attributes", attributes).map(drop), expected, "{bytes}");
         }
         assert_eq!(with("occurredAt", json!("2025-10-02T10:35:01.500000001Z")), Err("time-in-the-future"));
         assert_eq!(with("id", json!("0199a47e-d6c0-7abc-8def-000000000001")), Err("time-in-the-future"));

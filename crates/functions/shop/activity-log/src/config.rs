@@ -1,6 +1,8 @@
 //! The function's environment.
 
-use lambda_kit::env::{ConfigError, parsed, required};
+use std::time::Duration;
+
+use lambda_kit::env::{ConfigError, parsed, required, retention};
 use shop_store::ActivitySuffixes;
 
 /// The function's configuration.
@@ -10,6 +12,8 @@ pub struct Config {
     pub table: String,
     /// `ACTIVITY_SUFFIXES`, 10 unless set.
     pub suffixes: ActivitySuffixes,
+    /// `ACTIVITY_RETENTION_DAYS`, two years unless set; 0 keeps activities for ever.
+    pub retention: Option<Duration>,
 }
 
 impl Config {
@@ -18,6 +22,7 @@ impl Config {
         Ok(Self {
             table: required("SHOP_TABLE")?,
             suffixes: parsed("ACTIVITY_SUFFIXES", 10, "a number from 1 to 100", ActivitySuffixes::new)?,
+            retention: retention("ACTIVITY_RETENTION_DAYS", 730)?,
         })
     }
 }

@@ -53,7 +53,7 @@ impl ActivityLog {
         staff_token: SecretString,
     ) -> Result<Self, DeclarationError> {
         Ok(Self {
-            store: Activities::new(table, config.suffixes),
+            store: Activities::new(table, config.suffixes).expiring_after(config.retention),
             statistics: ActivityStatistics::new(table)?,
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),

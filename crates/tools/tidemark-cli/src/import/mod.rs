@@ -11,6 +11,7 @@ use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -69,6 +70,9 @@ pub struct Arguments {
     /// remembers the stack's `ActivitySuffixes`.
     #[arg(long, env = "ACTIVITY_SUFFIXES", default_value = "1", value_parser = suffixes)]
     activity_suffixes: ActivitySuffixes,
+    /// The stack's `ActivityRetentionDays`; 0 keeps activities for ever.
+    #[arg(long, env = "ACTIVITY_RETENTION_DAYS", default_value = "730")]
+    activity_retention_days: u32,
     /// The stack's `JournalShards`.
     #[arg(long, env = "JOURNAL_SHARDS", default_value = "4", value_parser = shards)]
     journal_shards: JournalShards,
@@ -150,7 +154,8 @@ async fn loader(arguments: &Arguments) -> Result<Option<Loader>> {
         SeriesKind::Activities => activity_suffixes.remembered(&shop).await?,
         _ => *activity_suffixes,
     };
-    let activities = Activities::new(&shop, suffixes);
+    let kept = Duration::from_secs(u64::from(arguments.activity_retention_days) * 24 * 60 * 60);
+    let activities = Activities::new(&shop, suffixes).expiring_after((!kept.is_zero()).then_some(kept));
     let journal = Journal::new(&journal, *journal_shards, arguments.journal_retention.clone());
     Ok(Some(Loader::new(&shop, activities, journal)))
 }
