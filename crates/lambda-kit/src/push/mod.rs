@@ -10,6 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
+use http::uri::Scheme;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
@@ -52,8 +53,8 @@ pub struct Subscriber {
 /// Why a subscription is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriberError {
-    /// The endpoint is not an address, or too long.
-    #[error("the endpoint is not an address of at most {ENDPOINT_BYTES_MAX} bytes")]
+    /// The endpoint is not an address, too long, or at another port than https has.
+    #[error("the endpoint is not an address of at most {ENDPOINT_BYTES_MAX} bytes, at port 443")]
     Endpoint,
     /// `p256dh` is not a point of the curve.
     #[error("`p256dh` is not a P-256 public key in base64url")]
@@ -73,6 +74,10 @@ impl Subscriber {
         let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
         let is_short = endpoint.len() <= ENDPOINT_BYTES_MAX;
         let endpoint = Some(endpoint).filter(|_| is_short).and_then(|endpoint| endpoint.parse().ok());
+        // All push services use port 443. At other ports, the suite could be made to scan networks.
+        let is_at_port =
+            |uri: &Uri| uri.scheme() != Some(&Scheme::HTTPS) || uri.port_u16().is_none_or(|port| port == 443);
+        let endpoint = endpoint.filter(is_at_port);
         let key = bytes(p256dh).and_then(|key| PublicKey::from_sec1_bytes(&key).ok());
         let auth = bytes(auth).and_then(|auth| Auth::try_from(auth).ok());
         Ok(Self {

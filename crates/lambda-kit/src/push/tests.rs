@@ -50,6 +50,8 @@ fn each_invalid_part_of_a_subscription_is_refused_with_its_own_error() {
     for (endpoint, p256dh, auth, expected) in [
         ("not an address", P256DH, AUTH, SubscriberError::Endpoint),
         (&long, P256DH, AUTH, SubscriberError::Endpoint),
+        ("https://push.example:22/x", P256DH, AUTH, SubscriberError::Endpoint),
+        ("https://push.example:8443/x", P256DH, AUTH, SubscriberError::Endpoint),
         (endpoint, "", AUTH, SubscriberError::Key),
         (endpoint, &off_curve, AUTH, SubscriberError::Key),
         (endpoint, &P256DH[1..], AUTH, SubscriberError::Key),
@@ -59,6 +61,7 @@ fn each_invalid_part_of_a_subscription_is_refused_with_its_own_error() {
     ] {
         assert_eq!(Subscriber::new(endpoint, p256dh, auth).err(), Some(expected), "{endpoint} {p256dh} {auth}");
     }
+    assert!(Subscriber::new("https://push.example:443/x", P256DH, AUTH).is_ok());
     assert!(Subscriber::new(endpoint, &format!("{P256DH}="), &format!("{AUTH}==")).is_ok());
 }
 
