@@ -244,3 +244,33 @@ async fn who_was_voted_out_does_not_come_back_from_the_same_address_under_a_new_
         assert_eq!(come_from(&api, game(1), &body, None, now_ms, Some("203.0.113.8")).await.0, 201, "{role}");
     }
 }
+
+#[tokio::test]
+async fn a_removed_player_reads_nothing_of_the_game() {
+    let db = Database::start().await.unwrap();
+    let api = api(&db);
+    let mut play =
+        Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 3, NOW_MS).await.unwrap();
+    play.now_ms += VOTER_SEATED_MS;
+    let read = async |n: u8, path: &str, now_ms: u64| {
+        let token = Tickets::new(GAME_KEY.into()).player_token(&player(n).to_string(), at(now_ms));
+        let event = json!({
+            "version": "2.0", "routeKey": format!("GET /games/{{gameId}}/{path}"), "rawPath": "/", "rawQueryString": "",
+            "headers": {"authorization": format!("Bearer {token}")},
+            "pathParameters": {"gameId": game(1).to_string(), "turnId": "01.01"},
+            "requestContext": {"http": {"method": "GET", "path": "/"}, "timeEpoch": 0}, "isBase64Encoded": false,
+        });
+        answer(&api, event, now_ms).await
+    };
+    let paths = ["chat", "turns", "turns/{turnId}/drawing"];
+    for path in paths {
+        assert_ne!(read(2, path, play.now_ms).await.0, 403, "{path}");
+    }
+    for n in [0, 1] {
+        play.apply(n, Command::Kick { target: player(2) }).await.unwrap();
+    }
+    for path in paths {
+        assert_eq!(read(2, path, play.now_ms).await, (403, json!("kicked")), "{path}");
+        assert_ne!(read(1, path, play.now_ms).await.0, 403, "{path}");
+    }
+}

@@ -1,7 +1,7 @@
 //! The chat and the drawings of a game. Every player token gives access to every game whose id the
-//! client knows, as for a spectator.
+//! client knows, as for a spectator, except to players whom the game voted out.
 
-use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
+use domain::game::{GameId, LineKind, PlayerId, Refusal, Room, SystemText, TurnId};
 use game_store::{Drawing, StoredLine};
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
@@ -10,16 +10,18 @@ use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
 
 use crate::Api;
-use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, store_problem};
+use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, refused, store_problem};
 
 /// The number of lines on a page without `limit`, as in the original design.
 const LINES_DEFAULT: u16 = 50;
 /// The most lines of a page.
 pub const LINES_MAX: u16 = 100;
 
-async fn room(api: &Api, game_id: GameId) -> Result<Room, Problem> {
+/// The room of a game, unless it voted the asker out.
+async fn room(api: &Api, game_id: GameId, asker: PlayerId) -> Result<Room, Problem> {
     let room = api.rooms.room(game_id).await.map_err(store_problem)?;
-    room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))
+    let room = room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
+    if room.kicked.contains(&asker) { Err(refused(Refusal::Kicked)) } else { Ok(room) }
 }
 
 /// `GET /games/{gameId}/chat`: newest first. Lines for players who know the answer are omitted for
@@ -33,7 +35,7 @@ pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result
     // Reads the lines before the room. If a turn ends between the two reads, its lines become
     // public; the other order could show lines of a turn that has just begun.
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(store_problem)?;
-    let room = room(api, game_id).await?;
+    let room = room(api, game_id, asker).await?;
     let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.solvers_of)).map(line);
     listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
 }
@@ -67,9 +69,9 @@ fn system_text(text: SystemText) -> &'static str {
 
 /// `GET /games/{gameId}/turns`: the finished turns, in order.
 pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    api.require_player(request, now)?;
+    let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
-    room(api, game_id).await?;
+    room(api, game_id, asker).await?;
     let (rounds, skipped) = api.rounds.of_game(game_id).await.map_err(store_problem)?;
     let items: Vec<_> = rounds.into_iter().flat_map(|round| round.turns).collect();
     Ok(page::reply(&items, skipped))
@@ -77,10 +79,10 @@ pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Resul
 
 /// `GET /games/{gameId}/turns/{turnId}/drawing`: available from the turn's reveal on.
 pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    api.require_player(request, now)?;
+    let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let turn_id: TurnId = request.parse_path("turnId", str::parse)?;
-    if !room(api, game_id).await?.may_replay(turn_id) {
+    if !room(api, game_id, asker).await?.may_replay(turn_id) {
         return Err(DRAWING_NOT_FOUND.detail("the turn is not over"));
     }
     let batches = match api.drawings.get(game_id, turn_id).await.map_err(store_problem)? {
