@@ -39,6 +39,8 @@ async fn what_cannot_be_read_says_why() {
         ("invalid-message", "{}"),
         ("invalid-message", r#"{"action":7}"#),
         ("invalid-message", r#"{"action":null}"#),
+        ("invalid-message", r#"{"action":"ping","action":"leave"}"#),
+        ("invalid-message", r#"{"action":"ping","more":{"a":1,"a":2}}"#),
         ("message-too-large", &large),
         ("unknown-action", r#"{"action":"dance"}"#),
         ("unknown-action", r#"{"action":"Ping"}"#),
