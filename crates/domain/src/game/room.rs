@@ -186,13 +186,14 @@ pub struct Award {
     pub reason: AwardReason,
 }
 
-/// The reason for an award. The names are those of the original design.
+/// The reason for an award.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwardReason {
     /// The player guessed the answer.
     CorrectAnswer,
     /// The player drew it. The full amount is reduced for each connected player who did not guess.
-    DrawerPenalty,
+    /// Rows and messages call it `drawer_penalty`, as the original design does.
+    Drawing,
 }
 
 impl Player {

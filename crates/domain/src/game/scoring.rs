@@ -32,8 +32,7 @@ pub(super) fn awards(solvers: &[Solver], drawer: Option<PlayerId>, missed: usize
     });
     let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
     let points = DRAWER_POINTS * count(solvers.len()) / count(solvers.len() + missed).max(1);
-    let drawn =
-        drawer.filter(|_| points > 0).map(|player| Award { player, points, reason: AwardReason::DrawerPenalty });
+    let drawn = drawer.filter(|_| points > 0).map(|player| Award { player, points, reason: AwardReason::Drawing });
     solved.chain(drawn).collect()
 }
 
@@ -85,7 +84,7 @@ mod tests {
         let drawer = PlayerId(uuid::Uuid::from_u128(9));
         let earned = |solvers: &[Solver], missed| {
             let awards = awards(solvers, Some(drawer), missed);
-            awards.iter().find(|award| award.reason == AwardReason::DrawerPenalty).map(|award| award.points)
+            awards.iter().find(|award| award.reason == AwardReason::Drawing).map(|award| award.points)
         };
         assert_eq!(earned(&[solver(1), solver(2)], 0), Some(100));
         assert_eq!(earned(&[solver(1), solver(2)], 1), Some(66));

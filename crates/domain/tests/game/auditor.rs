@@ -92,7 +92,7 @@ impl Auditor {
             assert!(
                 solved.map(|award| (award.player, award.points)).eq(turn.solvers.iter().map(|s| (s.player, s.points)))
             );
-            for award in awards.iter().filter(|award| award.reason == AwardReason::DrawerPenalty) {
+            for award in awards.iter().filter(|award| award.reason == AwardReason::Drawing) {
                 assert!(award.player == turn.drawer && (1..=100).contains(&award.points));
                 assert!(self.scored.insert((turn.id, award.player)), "nobody scores twice in a turn");
                 *self.earned.entry(award.player).or_default() += award.points;

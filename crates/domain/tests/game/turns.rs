@@ -124,7 +124,7 @@ fn points_fall_with_time_and_the_drawer_earns_by_how_many_guess() {
     let expected = [
         award(1, 100, AwardReason::CorrectAnswer),
         award(2, 70, AwardReason::CorrectAnswer),
-        award(0, 66, AwardReason::DrawerPenalty),
+        award(0, 66, AwardReason::Drawing),
     ];
     assert_eq!(awards, expected);
 }

@@ -196,7 +196,7 @@ impl From<&Award> for AwardMessage {
     fn from(award: &Award) -> Self {
         let reason = match award.reason {
             AwardReason::CorrectAnswer => "correct_answer",
-            AwardReason::DrawerPenalty => "drawer_penalty",
+            AwardReason::Drawing => "drawer_penalty",
         };
         Self { player_id: award.player.to_string(), points: award.points, reason }
     }

@@ -115,7 +115,7 @@ pub struct RoundScore {
 fn reason(reason: AwardReason) -> &'static str {
     match reason {
         AwardReason::CorrectAnswer => "correct_answer",
-        AwardReason::DrawerPenalty => "drawer_penalty",
+        AwardReason::Drawing => "drawer_penalty",
     }
 }
 

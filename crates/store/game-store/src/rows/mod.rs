@@ -296,7 +296,7 @@ mod tests {
         };
         let solvers: Vec<_> = (0..9).map(|n| Solver { player: id(n), points: 120 }).collect();
         let mut awards = awards_of(&solvers);
-        awards.push(Award { player: id(9), points: 100, reason: AwardReason::DrawerPenalty });
+        awards.push(Award { player: id(9), points: 100, reason: AwardReason::Drawing });
         let phase = Phase::Reveal { answer: word("ちゅーりっぷ").expect("a word"), awards, at_ms: NOW_MS };
         let turn = Turn {
             id: TurnId::new(10, 9).expect("a turn"),

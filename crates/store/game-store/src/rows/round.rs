@@ -154,7 +154,7 @@ impl From<&Award> for AwardRow {
     fn from(award: &Award) -> Self {
         let reason = match award.reason {
             AwardReason::CorrectAnswer => ReasonRow::CorrectAnswer,
-            AwardReason::DrawerPenalty => ReasonRow::DrawerPenalty,
+            AwardReason::Drawing => ReasonRow::DrawerPenalty,
         };
         Self { player_id: award.player.to_string(), points: award.points, reason }
     }
@@ -166,7 +166,7 @@ impl TryFrom<AwardRow> for Award {
     fn try_from(row: AwardRow) -> Result<Self, StoreError> {
         let reason = match row.reason {
             ReasonRow::CorrectAnswer => AwardReason::CorrectAnswer,
-            ReasonRow::DrawerPenalty => AwardReason::DrawerPenalty,
+            ReasonRow::DrawerPenalty => AwardReason::Drawing,
         };
         Ok(Self { player: player_id(&row.player_id)?, points: row.points, reason })
     }
