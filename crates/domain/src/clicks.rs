@@ -152,6 +152,36 @@ impl ClickTime {
     }
 }
 
+/// Where a click may be stored.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Slot<H> {
+    /// The click is already stored, by this holder of a slot.
+    Own(H),
+    /// The first millisecond that is not known to be taken.
+    Free(ClickTime),
+    /// All milliseconds are taken.
+    None,
+}
+
+impl<H> Slot<H> {
+    /// The number of milliseconds that a click may take: its own and the following ones.
+    pub const MAX: u16 = 64;
+
+    /// Searches the milliseconds of a click in order. This makes a repetition find its click: any
+    /// slot that the first request took comes before every slot that is free now. For the same
+    /// reason, a click may be stored only where all earlier slots are known to belong to others.
+    pub fn find(click: ClickTime, holder_of: impl Fn(ClickTime) -> Option<H>, is_own: impl Fn(&H) -> bool) -> Self {
+        for time in (0..Self::MAX).map_while(|step| click.plus(step).ok()) {
+            match holder_of(time) {
+                None => return Self::Free(time),
+                Some(holder) if is_own(&holder) => return Self::Own(holder),
+                Some(_) => {}
+            }
+        }
+        Self::None
+    }
+}
+
 impl fmt::Display for ClickTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3}", self.0)
@@ -184,6 +214,20 @@ mod tests {
         let at = |text| ClickTime::parse(text).expect("a time").is_accepted_at(now);
         assert!(at("2025-10-01T10:30:00.000Z") && at("2025-10-02T10:35:00.000Z"));
         assert!(!at("2025-10-01T10:29:59.999Z") && !at("2025-10-02T10:35:00.001Z"));
+    }
+
+    #[test]
+    fn a_click_finds_itself_before_a_free_millisecond() {
+        let (begin, own) = (ClickTime::parse("2025-10-02T10:30:00.000Z").expect("a time"), 7);
+        let find = |held: &[i64]| {
+            let holder_of =
+                |time: ClickTime| held.get(usize::try_from(time.as_millisecond() - begin.as_millisecond()).ok()?);
+            Slot::find(begin, |time| holder_of(time).copied(), |holder| *holder == own)
+        };
+        assert_eq!(find(&[]), Slot::Free(begin));
+        assert_eq!(find(&[1, 2]), Slot::Free(begin.plus(2).expect("a time")));
+        assert_eq!(find(&[1, own, 2]), Slot::Own(own));
+        assert_eq!(find(&[1; 64]), Slot::None);
     }
 
     #[test]

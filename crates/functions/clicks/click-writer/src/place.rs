@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use clicks_store::{ClickWriter, PutClick, StoredClick};
-use domain::clicks::{Click, ClickTime};
+use domain::clicks::{Click, ClickTime, Slot};
 use futures::stream::{self, StreamExt};
 use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, Problem, busy};
 use store_base::StoreError;
 
-/// The number of milliseconds that a click may take: its own and the following ones.
-pub const SLOTS_MAX: u16 = 64;
+/// The number of milliseconds that a click may take.
+pub const SLOTS_MAX: u16 = Slot::<()>::MAX;
 
 /// The most conditional writes for one click. If another client has filled all milliseconds of a
 /// user, a new click of that user costs one write and one query.
@@ -43,34 +43,14 @@ pub(crate) enum PlaceOutcome {
 #[derive(Debug, Default)]
 struct HeldSlots(HashMap<(String, String), StoredClick>);
 
-/// The result of looking for a click's slot.
-enum Slot {
-    /// The click is already stored in this slot.
-    Own(StoredClick),
-    /// The first millisecond that is not known to be taken.
-    Free(ClickTime),
-    /// All milliseconds are taken.
-    None,
-}
-
 impl HeldSlots {
     fn insert(&mut self, stored: StoredClick) {
         self.0.insert((stored.user_id.clone(), stored.create_date_time.clone()), stored);
     }
 
-    /// Searches the milliseconds in order. This makes a repetition find its click: any slot that
-    /// the first request took comes before every slot that is free now. For the same reason a put
-    /// is tried only where all earlier slots are known to belong to other clicks.
-    fn find_slot(&self, pending: &PendingClick) -> Slot {
-        let PendingClick { click, click_id, .. } = pending;
-        for time in (0..SLOTS_MAX).map_while(|step| click.time.plus(step).ok()) {
-            match self.0.get(&(click.user_id.to_string(), time.to_string())) {
-                None => return Slot::Free(time),
-                Some(holder) if holder.click_id.as_deref() == Some(click_id) => return Slot::Own(holder.clone()),
-                Some(_) => {}
-            }
-        }
-        Slot::None
+    fn find_slot(&self, PendingClick { click, click_id, .. }: &PendingClick) -> Slot<&StoredClick> {
+        let holder_of = |time: ClickTime| self.0.get(&(click.user_id.to_string(), time.to_string()));
+        Slot::find(click.time, holder_of, |holder| holder.click_id.as_deref() == Some(click_id))
     }
 }
 
@@ -128,7 +108,7 @@ async fn place_in_later_slot(
     let mut puts = 1;
     loop {
         let time = match held.find_slot(pending) {
-            Slot::Own(stored) if stored.is(click) => return Ok(PlaceOutcome::AlreadyStored(stored)),
+            Slot::Own(stored) if stored.is(click) => return Ok(PlaceOutcome::AlreadyStored(stored.clone())),
             Slot::Own(_) => {
                 return Err(IDEMPOTENCY_KEY_REUSED.detail("it was used with another click count or target"));
             }
