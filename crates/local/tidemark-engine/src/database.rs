@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tempfile::TempDir;
 
 use crate::streams::Streams;
@@ -63,6 +63,7 @@ impl Database {
     /// it deletes it.
     pub(crate) fn open(storage: &Storage, stream_shards: u16) -> Result<(Self, Option<TempDir>), EngineError> {
         let (path, folder) = place(storage)?;
+        check_file(&path)?;
         let text = path.to_str().ok_or_else(|| EngineError::Database(format!("{} is not UTF-8", path.display())))?;
         let tables = dynoxide::Database::new(text).map_err(refused)?;
         // `Memory` does not outlive the process, so no write is synced to disk. `File` syncs the
@@ -143,6 +144,21 @@ fn remove_abandoned(parent: &Path) {
                 tracing::debug!(%error, "could not delete an abandoned folder");
             }
         }
+    }
+}
+
+/// Reads the catalogue, before the emulator does, which would take a damaged file for an encrypted
+/// one.
+fn check_file(path: &Path) -> Result<(), EngineError> {
+    let read = |connection: Connection| connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()));
+    match Connection::open(path).and_then(read) {
+        Err(error)
+            if [Some(ErrorCode::NotADatabase), Some(ErrorCode::DatabaseCorrupt)]
+                .contains(&error.sqlite_error_code()) =>
+        {
+            Err(EngineError::Damaged { path: path.to_owned(), reason: error.to_string() })
+        }
+        outcome => Ok(outcome?),
     }
 }
 

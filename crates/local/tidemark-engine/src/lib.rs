@@ -100,6 +100,18 @@ pub enum EngineError {
     /// This version cannot use the database file.
     #[error("cannot use the database: {0}")]
     Database(String),
+    /// The file is not a database, or a damaged one.
+    #[error(
+        "{} is damaged or is not a database ({reason}). Put back a copy of it, or move it and its `-wal` and `-shm` \
+         away: then the stack starts with empty tables",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
+    },
     /// SQLite returned an error.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),

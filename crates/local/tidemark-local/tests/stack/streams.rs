@@ -237,3 +237,17 @@ async fn a_table_that_differs_from_the_template_is_rejected() {
     let error = stage.refusal().await;
     assert!(error.contains("key: the template has HASH id, the table has HASH pk"), "{error}");
 }
+#[tokio::test]
+async fn a_damaged_database_stops_the_start_with_its_name() {
+    let stage = Stage::streaming("");
+    stage.start().await.stop().await;
+    let file = stage.path("data/dynamodb.sqlite");
+    let whole = std::fs::read(&file).unwrap();
+    for damaged in [&b"not a database"[..], &[vec![7; 100], whole[100..].to_vec()].concat()] {
+        std::fs::write(&file, damaged).unwrap();
+        let error = stage.refusal().await;
+        assert!(error.contains("data/dynamodb.sqlite is damaged") && error.contains("move it"), "{error}");
+        assert!(!error.contains("encrypt"), "{error}");
+    }
+}
+
