@@ -88,6 +88,7 @@ pub(crate) fn router(admin: Arc<AdminState>) -> Router {
         .route("/_local/policies", get(policies))
         .route("/_local/faults", get(faults).put(set_faults))
         .route("/_local/expired", delete(delete_expired))
+        .route("/_local/lost", delete(forget_lost))
         .with_state(admin)
 }
 
@@ -103,7 +104,10 @@ async fn health(State(admin): State<Arc<AdminState>>) -> Response {
             "idleInstances": pool.idle_instances(),
         })
     };
-    let mapping = |mapping: &Mapping| json!({ "name": mapping.name, "shards": mapping.progress.shards() });
+    let mapping = |mapping: &Mapping| {
+        let progress = &mapping.progress;
+        json!({ "name": mapping.name, "shards": progress.shards(), "lostAt": progress.lost_at() })
+    };
     let mut injected = admin.faults.injected();
     injected.extend(admin.engine_faults.iter().flat_map(|engine| engine.injected()));
     let body = json!({
@@ -146,6 +150,7 @@ async fn recent_metrics(State(admin): State<Arc<AdminState>>) -> Response {
             "shards": shards.len(),
             "waitingRecords": shards.values().map(|shard| shard.waiting_records).sum::<usize>(),
             "iteratorAgeMs": shards.values().map(|shard| shard.iterator_age_ms).max().unwrap_or_default(),
+            "lostAt": mapping.progress.lost_at(),
             "failureQueue": queue,
             "metrics": metrics.of(&Subject::Mapping(mapping.name.clone())),
         })
@@ -211,6 +216,16 @@ async fn delete_expired(State(admin): State<Arc<AdminState>>) -> Response {
     };
     match housekeeper.sweep().await {
         Ok(items) => Json(json!({ "expiredItems": items })).into_response(),
+        Err(error) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "message": error.to_string() }))).into_response()
+        }
+    }
+}
+
+/// Forgets the lost records of all mappings, after a repair.
+async fn forget_lost(State(admin): State<Arc<AdminState>>) -> Response {
+    match admin.mappings.get().into_iter().flatten().try_for_each(Mapping::forget_lost) {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => {
             (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "message": error.to_string() }))).into_response()
         }

@@ -25,6 +25,12 @@ pub(crate) const SHARDS_MAX: u16 = 1_000;
 /// Retention of stream records: 24 hours, as on AWS.
 const RETENTION_S: i64 = 24 * 60 * 60;
 
+/// The newest trimmed record of each table.
+const TRIMMED_SCHEMA: &str = "CREATE TABLE IF NOT EXISTS _tidemark_trimmed (
+    table_name TEXT PRIMARY KEY,
+    sequence_number INTEGER NOT NULL
+)";
+
 /// Records deleted by one statement, which holds the database's write lock.
 const TRIM_BATCH: usize = 1_000;
 
@@ -56,6 +62,7 @@ impl Streams {
     /// Reads streams over `connection`; a new stream gets `initial_shards`.
     pub(crate) fn new(connection: Connection, initial_shards: u16) -> Result<Self, EngineError> {
         connection.execute_batch(shards::SCHEMA)?;
+        connection.execute_batch(TRIMMED_SCHEMA)?;
         connection.execute_batch(point_in_time_recovery::SCHEMA)?;
         Ok(Self { connection: Mutex::new(connection), initial_shards })
     }
@@ -84,6 +91,7 @@ impl Streams {
             statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?
         };
         for table in tables {
+            note_trimmed(&self.lock(), &table, horizon)?;
             // Releases the lock between batches, so that readers and writers can run.
             while trim_batch(&self.lock(), &table, horizon)? == TRIM_BATCH {}
         }
@@ -104,6 +112,46 @@ impl Streams {
 /// The oldest second within the retention.
 fn horizon_s() -> i64 {
     Timestamp::now().as_second() - RETENTION_S
+}
+
+/// The newest record older than the retention, which may be hidden or not deleted yet.
+fn newest_old(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<Option<i64>> {
+    let newest = "SELECT MAX(CAST(sequence_number AS INTEGER)) FROM _stream_records
+                  WHERE table_name = ?1 AND created_at < ?2";
+    connection.query_row(newest, params![table, horizon_s], |row| row.get(0))
+}
+
+/// Remembers that record before it is deleted. A position before it has lost records.
+fn note_trimmed(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<()> {
+    if let Some(newest) = newest_old(connection, table, horizon_s)? {
+        connection.execute(
+            "INSERT INTO _tidemark_trimmed VALUES (?1, ?2) ON CONFLICT (table_name)
+             DO UPDATE SET sequence_number = MAX(sequence_number, excluded.sequence_number)",
+            params![table, newest],
+        )?;
+    }
+    Ok(())
+}
+
+/// The stored sequence number of the newest trimmed record; 0 if there is none.
+fn trimmed_to(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
+    let mut statement =
+        connection.prepare_cached("SELECT sequence_number FROM _tidemark_trimmed WHERE table_name = ?1")?;
+    Ok(statement.query_row([table], |row| row.get(0)).optional()?.unwrap_or_default())
+}
+
+/// Whether a record after this position was trimmed, or is older than the retention and will be. A
+/// position says nothing about shards, so with several shards a record of another one counts too.
+fn is_trimmed(connection: &Connection, table: &str, position: i64) -> rusqlite::Result<bool> {
+    if position < trimmed_to(connection, table)? {
+        return Ok(true);
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT created_at FROM _stream_records WHERE table_name = ?1 AND CAST(sequence_number AS INTEGER) > ?2
+         ORDER BY CAST(sequence_number AS INTEGER) LIMIT 1",
+    )?;
+    let next = statement.query_row(params![table, position], |row| row.get::<_, i64>(0)).optional()?;
+    Ok(next.is_some_and(|created_at_s| created_at_s < horizon_s()))
 }
 
 fn trim_batch(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<usize> {

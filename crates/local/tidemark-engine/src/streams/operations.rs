@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use super::records::{self, PageError, Record};
 use super::shards::{self, Shard};
 use super::{Stream, Streams, horizon_s};
-use super::{all, find, last_sequence_number, public_sequence_number, stored_sequence_number};
+use super::{
+    all, find, is_trimmed, last_sequence_number, newest_old, public_sequence_number, stored_sequence_number, trimmed_to,
+};
 use crate::api::ApiError;
 use crate::arn;
 
@@ -202,7 +204,10 @@ fn shard_iterator(
     let stream = stream_of(connection, &request.stream_arn)?;
     let shard = shard_of(connection, initial_shards, &stream, &request.shard_id)?;
     let position = match (request.shard_iterator_type.as_str(), request.sequence_number.as_deref()) {
-        ("TRIM_HORIZON", None) => shard.starts - 1,
+        ("TRIM_HORIZON", None) => {
+            let hidden = newest_old(connection, &stream.table, horizon_s())?.unwrap_or_default();
+            trimmed_to(connection, &stream.table)?.max(hidden).max(shard.starts - 1)
+        }
         ("LATEST", None) => last_sequence_number(connection, &stream.table)?.unwrap_or(shard.starts - 1),
         ("AT_SEQUENCE_NUMBER", Some(number)) => position_in(&shard, number)? - 1,
         ("AFTER_SEQUENCE_NUMBER", Some(number)) => position_in(&shard, number)?,
@@ -214,21 +219,26 @@ fn shard_iterator(
         }
         (other, _) => return Err(ApiError::validation(format!("Invalid ShardIteratorType: {other}"))),
     };
+    refuse_trimmed(connection, &stream, position)?;
     let iterator = ShardIterator { table: stream.table, label: stream.label, shard_id: shard.id, position };
     Ok(json!({ "ShardIterator": iterator.encode()? }))
 }
 
-/// The stored form of a client's sequence number, if it lies in the shard and within the retention.
+/// The stored form of a client's sequence number, if it lies in the shard.
 fn position_in(shard: &Shard, number: &str) -> Result<i64, ApiError> {
-    let stored = stored_sequence_number(number)
+    stored_sequence_number(number)
         .filter(|stored| (shard.starts - 1..=shard.ends.unwrap_or(i64::MAX)).contains(stored))
-        .ok_or_else(|| ApiError::validation("Invalid SequenceNumber for the shard"))?;
-    // A stored number is at least the creation time in microseconds, so an old number was trimmed.
-    if stored / 1_000_000 < horizon_s() {
+        .ok_or_else(|| ApiError::validation("Invalid SequenceNumber for the shard"))
+}
+
+/// Refuses a position that has lost records. A position without lost records stays valid, however old
+/// it is: the stack may have been off.
+fn refuse_trimmed(connection: &Connection, stream: &Stream, position: i64) -> Result<(), ApiError> {
+    if is_trimmed(connection, &stream.table, position)? {
         let message = "The operation attempted to read past the oldest stream record in a shard.";
         return Err(ApiError::new("TrimmedDataAccessException", message));
     }
-    Ok(stored)
+    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -258,6 +268,7 @@ fn records(
     let stream = stream.ok_or_else(|| no_stream(&iterator.table))?;
     let shard = shard_of(connection, initial_shards, &stream, &iterator.shard_id)?;
     let limit = limit(request.limit, RECORDS_MAX)?;
+    refuse_trimmed(connection, &stream, iterator.position)?;
     let page = records::read(connection, &stream, &shard, iterator.position, limit, region)?;
     iterator.position = page.position;
     // At the end of a closed shard there is no next iterator; the reader continues with the

@@ -9,10 +9,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::window::OpenWindow;
 use crate::private_files;
+
+/// The file beside the checkpoints of a mapping that has lost records.
+const LOST: &str = "lost";
 
 /// A mapping's progress in a shard.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -70,6 +74,28 @@ impl Checkpoints {
     #[must_use]
     pub(super) fn any(&self, stream_arn: &str, shard_ids: &[&str]) -> bool {
         shard_ids.iter().any(|shard_id| self.load(stream_arn, shard_id).is_some())
+    }
+
+    /// When the mapping last lost records: the stream had trimmed them before they were read. Kept
+    /// until somebody says that it is mended.
+    #[must_use]
+    pub(super) fn lost_at(&self) -> Option<Timestamp> {
+        let CheckpointStorage::Folder(folder) = &self.storage else { return None };
+        std::fs::read_to_string(folder.join(LOST)).ok()?.parse().ok()
+    }
+
+    /// Keeps, or with `None` forgets, when records were lost.
+    ///
+    /// # Errors
+    /// When the file cannot be written or removed.
+    pub(super) fn set_lost_at(&self, lost_at: Option<Timestamp>) -> std::io::Result<()> {
+        let CheckpointStorage::Folder(folder) = &self.storage else { return Ok(()) };
+        let path = folder.join(LOST);
+        match lost_at {
+            Some(at) => replace(&path, at.to_string().as_bytes()),
+            None if path.exists() => std::fs::remove_file(path),
+            None => Ok(()),
+        }
     }
 
     /// Replaces the checkpoint of a shard.

@@ -35,8 +35,15 @@ impl StreamSource for DynamoDbSource {
             let Some(description) = page.stream_description else { break };
             shards.extend(description.shards.unwrap_or_default().into_iter().filter_map(|shard| {
                 let range = shard.sequence_number_range;
-                let closed = range.is_some_and(|range| range.ending_sequence_number.is_some());
-                Some(Shard { id: shard.shard_id?, parents: shard.parent_shard_id.into_iter().collect(), closed })
+                let closed = range.as_ref().is_some_and(|range| range.ending_sequence_number.is_some());
+                let first = range.and_then(|range| range.starting_sequence_number?.parse::<u128>().ok());
+                let before = first.map(|first| (first - 1).to_string());
+                Some(Shard {
+                    id: shard.shard_id?,
+                    parents: shard.parent_shard_id.into_iter().collect(),
+                    closed,
+                    before,
+                })
             }));
             last = description.last_evaluated_shard_id;
             if last.is_none() {

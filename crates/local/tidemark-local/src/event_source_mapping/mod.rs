@@ -68,6 +68,7 @@ pub struct Mapping {
     /// The progress of its shards.
     pub progress: Arc<Progress>,
     destination: FailureDestination,
+    checkpoints: Arc<Checkpoints>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -82,10 +83,19 @@ pub(crate) struct MappingContext {
     stream_arn: String,
     mapping: StreamMapping,
     filters: Filters,
-    checkpoints: Checkpoints,
+    checkpoints: Arc<Checkpoints>,
     destination: FailureDestination,
     progress: Arc<Progress>,
     writes: Option<watch::Receiver<()>>,
+}
+
+impl MappingContext {
+    /// Notes that the stream trimmed records before they were read.
+    fn note_lost(&self) -> std::io::Result<()> {
+        let now = Some(Timestamp::now());
+        self.progress.set_lost_at(now);
+        self.checkpoints.set_lost_at(now)
+    }
 }
 
 /// Why a mapping does not start.
@@ -134,10 +144,10 @@ impl Mapping {
             function_arn: crate::arn::function(&pool.function().name),
             filters: Filters::compile(&mapping.filters)?,
             // A Kinesis stream is in memory: after a restart, its sequence numbers are other ones.
-            checkpoints: Checkpoints::open(
+            checkpoints: Arc::new(Checkpoints::open(
                 source.data.filter(|_| source.stream.kind() == StreamKind::DynamoDb),
                 &name,
-            )?,
+            )?),
             destination: FailureDestination::new(source.failure_queue.map(|queue| queue.name.clone()), source.data)
                 .sending_to(source.queues),
             subject: Subject::Mapping(name.clone()),
@@ -149,12 +159,13 @@ impl Mapping {
             pool,
             mapping,
         });
+        progress.set_lost_at(context.checkpoints.lost_at());
         let (function, stream_arn) = (context.pool.function().name.clone(), context.stream_arn.clone());
-        let destination = context.destination.clone();
+        let (destination, checkpoints) = (context.destination.clone(), Arc::clone(&context.checkpoints));
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(stop.clone().run_until_cancelled_owned(run(context)));
         tasks.close();
-        Ok(Self { name, function, stream_arn, progress, destination, stop, tasks })
+        Ok(Self { name, function, stream_arn, progress, destination, checkpoints, stop, tasks })
     }
 
     /// The failure queue's name and the number of its messages; `None` if discarded batches are
@@ -162,6 +173,16 @@ impl Mapping {
     #[must_use]
     pub fn failure_queue(&self) -> Option<(&str, u64)> {
         self.destination.queue()
+    }
+
+    /// Forgets that records were lost, after their effects were repaired.
+    ///
+    /// # Errors
+    /// When the file that remembers it cannot be removed.
+    pub fn forget_lost(&self) -> std::io::Result<()> {
+        self.checkpoints.set_lost_at(None)?;
+        self.progress.set_lost_at(None);
+        Ok(())
     }
 
     /// Stops reading. A running batch is delivered again after the next start.
@@ -249,24 +270,27 @@ fn start(context: &MappingContext) -> Checkpoint {
     Checkpoint { stream_arn: context.stream_arn.clone(), ..Checkpoint::default() }
 }
 
-/// When a mapping with `LATEST` or `AT_TIMESTAMP` runs for the first time, saves its start time for
-/// each shard. Otherwise records that arrive while the stack is down would be skipped. Later shards
-/// are read from their beginning.
+/// When a mapping runs for the first time, saves where it begins in each shard. Otherwise records
+/// that arrive while the stack is down would be skipped with `LATEST` or `AT_TIMESTAMP`; and with
+/// `TRIM_HORIZON` nobody would notice that they were trimmed before the first batch. Later shards are
+/// read from their beginning.
 async fn position(context: &MappingContext, shards: &[Shard]) -> std::io::Result<()> {
     let ids: Vec<&str> = shards.iter().map(|shard| shard.id.as_str()).collect();
     let has_run = context.checkpoints.any(&context.stream_arn, &ids);
-    let since_ms = match context.mapping.starting_position {
-        StartingPosition::TrimHorizon => return Ok(()),
-        StartingPosition::Latest => Timestamp::now().as_millisecond(),
-        StartingPosition::AtTimestamp(since_ms) => since_ms,
-    };
     if has_run {
         return Ok(());
     }
+    let since_ms = match context.mapping.starting_position {
+        StartingPosition::TrimHorizon => None,
+        StartingPosition::Latest => Some(Timestamp::now().as_millisecond()),
+        StartingPosition::AtTimestamp(since_ms) => Some(since_ms),
+    };
     let is_latest = context.mapping.starting_position == StartingPosition::Latest;
     for shard in shards {
         let drained = shard.closed && is_latest;
-        let checkpoint = Checkpoint { since_ms: Some(since_ms), drained, ..start(context) };
+        // Another engine than the embedded one may not accept the position before the first record.
+        let sequence_number = shard.before.clone().filter(|_| context.writes.is_some() && since_ms.is_none());
+        let checkpoint = Checkpoint { since_ms, drained, sequence_number, ..start(context) };
         context.checkpoints.save(&shard.id, &checkpoint).await?;
     }
     Ok(())

@@ -10,6 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Default)]
 pub struct Progress {
     shards: Mutex<BTreeMap<String, NotedProgress>>,
+    lost_at: Mutex<Option<Timestamp>>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,6 +48,16 @@ impl Progress {
         let noted =
             NotedProgress { sequence_number: sequence_number.map(str::to_owned), waiting, oldest_ms, caught_up };
         self.shards.lock().unwrap_or_else(PoisonError::into_inner).insert(shard_id.to_owned(), noted);
+    }
+
+    /// When the mapping last lost records, until somebody says that it is mended.
+    #[must_use]
+    pub fn lost_at(&self) -> Option<Timestamp> {
+        *self.lost_at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_lost_at(&self, lost_at: Option<Timestamp>) {
+        *self.lost_at.lock().unwrap_or_else(PoisonError::into_inner) = lost_at;
     }
 
     /// Removes a drained shard.

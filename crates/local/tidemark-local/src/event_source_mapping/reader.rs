@@ -23,19 +23,25 @@ pub(super) struct ShardReader {
     after: Option<String>,
     closed: bool,
     failures: u32,
+    has_lost: bool,
 }
 
 impl ShardReader {
     /// Starts after that sequence number, or at the oldest record of the stream.
     #[must_use]
     pub(super) fn new(source: Arc<dyn StreamSource>, shard_id: String, after: Option<String>) -> Self {
-        Self { source, shard_id, iterator: None, after, closed: false, failures: 0 }
+        Self { source, shard_id, iterator: None, after, closed: false, failures: 0, has_lost: false }
     }
 
     /// Whether the shard is closed and read to its end.
     #[must_use]
     pub(super) fn is_closed(&self) -> bool {
         self.closed
+    }
+
+    /// Whether records at its position were trimmed since the last call.
+    pub(super) fn take_lost(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost)
     }
 
     /// The next records, possibly none. A failed request is logged and gives none after a pause;
@@ -59,22 +65,14 @@ impl ShardReader {
     async fn try_page(&mut self) -> Result<Vec<SourceRecord>, ReadError> {
         let iterator = match self.iterator.take() {
             Some(iterator) => iterator,
-            None => self.source.iterator(&self.shard_id, self.after.as_deref()).await.inspect_err(|error| {
-                if *error == ReadError::Trimmed {
-                    self.after = None;
-                }
-            })?,
+            None => match self.source.iterator(&self.shard_id, self.after.as_deref()).await {
+                Err(ReadError::Trimmed) => return Ok(self.skip_trimmed()),
+                iterator => iterator?,
+            },
         };
         let page = match self.source.page(&self.shard_id, &iterator).await {
             Ok(page) => page,
-            Err(ReadError::Trimmed) => {
-                tracing::warn!(
-                    "shard {}: records after the checkpoint were trimmed: continuing with the oldest",
-                    self.shard_id
-                );
-                self.after = None;
-                return Ok(Vec::new());
-            }
+            Err(ReadError::Trimmed) => return Ok(self.skip_trimmed()),
             // After some minutes, or after an engine restart, an iterator is replaced.
             Err(ReadError::Expired) => return Ok(Vec::new()),
             Err(error) => {
@@ -89,5 +87,13 @@ impl ShardReader {
             self.after = Some(last.sequence_number.clone());
         }
         Ok(page.records)
+    }
+
+    /// Continues with the oldest record that is left.
+    fn skip_trimmed(&mut self) -> Vec<SourceRecord> {
+        tracing::error!("shard {}: records after the checkpoint were trimmed and are lost", self.shard_id);
+        self.after = None;
+        self.has_lost = true;
+        Vec::new()
     }
 }

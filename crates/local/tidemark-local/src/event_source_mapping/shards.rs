@@ -27,6 +27,7 @@ mod tests {
             id: id.to_owned(),
             parents: parent.map(str::to_owned).into_iter().collect(),
             closed,
+            before: None,
         };
         vec![
             shard("parent", Some("trimmed"), true),

@@ -37,6 +37,8 @@ pub struct Shard {
     pub parents: Vec<String>,
     /// The shard takes no more records.
     pub closed: bool,
+    /// The sequence number before its first record, if the stream accepts it as a position.
+    pub before: Option<String>,
 }
 
 /// Records of a shard, in its order.

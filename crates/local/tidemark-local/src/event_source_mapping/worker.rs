@@ -92,6 +92,9 @@ impl Worker {
             self.poll_interval.poll_started();
             if !self.reader.is_closed() && !self.buffer.is_full(self.limits()) {
                 let page = self.reader.page().await;
+                if self.reader.take_lost() {
+                    self.context.note_lost()?;
+                }
                 page_size = page.len();
                 self.buffer_page(page);
             }

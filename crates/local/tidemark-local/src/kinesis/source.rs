@@ -118,5 +118,6 @@ fn shard(shard: &Value) -> Option<Shard> {
         id: text("ShardId")?,
         parents: ["ParentShardId", "AdjacentParentShardId"].into_iter().filter_map(text).collect(),
         closed: shard["SequenceNumberRange"].get("EndingSequenceNumber").is_some_and(|end| !end.is_null()),
+        before: None,
     })
 }

@@ -126,6 +126,7 @@ async fn other_machines_reach_the_apis_but_no_admin_routes() {
         (Method::GET, "/_local/health"),
         (Method::PUT, "/_local/faults"),
         (Method::DELETE, "/_local/expired"),
+        (Method::DELETE, "/_local/lost"),
         (Method::POST, "/2015-03-31/functions/test_websocket_function/invocations"),
         (Method::POST, "/@connections/AAAAAAAAAAAAAAA="),
         (Method::POST, "/live/@connections/AAAAAAAAAAAAAAA="),

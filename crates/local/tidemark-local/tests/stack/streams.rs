@@ -6,6 +6,7 @@ use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use tidemark_local::dynamodb::{Identity, client};
 use tidemark_local::faults::{Chance, FunctionFaults};
+use tidemark_local::startup::RunningStack;
 
 #[tokio::test]
 async fn every_record_is_delivered_once_and_in_order() {
@@ -217,6 +218,49 @@ async fn checkpoints_survive_a_restart() {
     assert_eq!(last["state"], carried, "the window's state survives as well");
 }
 
+/// Makes all stream records of the stopped stack two days older.
+fn let_two_days_pass(stage: &Stage) {
+    let database = rusqlite::Connection::open(stage.path("data/dynamodb.sqlite")).unwrap();
+    let older = "UPDATE _stream_records SET created_at = created_at - 172800";
+    assert!(database.execute(older, []).unwrap() > 0);
+}
+
+#[tokio::test]
+async fn records_that_were_trimmed_unread_are_reported_until_they_are_mended() {
+    let stage = Stage::streaming("");
+    let lost_at = async |running: &RunningStack| {
+        let url = format!("{}/_local/metrics", running.admin.addresses.http);
+        reqwest::get(url).await.unwrap().json::<Value>().await.unwrap()["mappings"][0]["lostAt"].clone()
+    };
+    // The function is held from the beginning, so the mapping has settled nothing.
+    let running = stage.start().await;
+    let always = Chance { next: 0, probability: 1.0 };
+    running.admin.faults.set(FunctionFaults { kill_before: always, ..FunctionFaults::default() });
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
+    running.stop().await;
+    let_two_days_pass(&stage);
+    let running = stage.start().await;
+    put(&running.admin.addresses.dynamodb, 2, &[]).await;
+    stage.until_seen(2..=2).await;
+    stage.until_caught_up(&running).await;
+    assert!(lost_at(&running).await.is_string());
+    running.stop().await;
+    // Still after a restart, until somebody says that it is mended.
+    let running = stage.start().await;
+    assert!(lost_at(&running).await.is_string());
+    let url = format!("{}/_local/lost", running.admin.addresses.http);
+    assert_eq!(Client::new().delete(url).send().await.unwrap().status(), StatusCode::NO_CONTENT);
+    assert_eq!(lost_at(&running).await, Value::Null);
+    running.stop().await;
+    // Records that were read and then trimmed are not lost, however long the stack was off.
+    let_two_days_pass(&stage);
+    let running = stage.start().await;
+    put(&running.admin.addresses.dynamodb, 3, &[]).await;
+    stage.until_seen(3..=3).await;
+    assert_eq!(lost_at(&running).await, Value::Null);
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn a_mapping_with_a_parallelization_factor_runs_and_strict_refuses_it_with_the_reason() {
     let stage = Stage::streaming("ParallelizationFactor: 2");
@@ -228,15 +272,6 @@ async fn a_mapping_with_a_parallelization_factor_runs_and_strict_refuses_it_with
     assert!(error.contains("ParallelizationFactor") && error.contains("overtake"), "{error}");
 }
 
-#[tokio::test]
-async fn a_table_that_differs_from_the_template_is_rejected() {
-    let stage = Stage::streaming("");
-    stage.start().await.stop().await;
-    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
-    std::fs::write(stage.path("template.yaml"), template.replace("AttributeName: pk", "AttributeName: id")).unwrap();
-    let error = stage.refusal().await;
-    assert!(error.contains("key: the template has HASH id, the table has HASH pk"), "{error}");
-}
 #[tokio::test]
 async fn a_damaged_database_stops_the_start_with_its_name() {
     let stage = Stage::streaming("");
@@ -251,3 +286,12 @@ async fn a_damaged_database_stops_the_start_with_its_name() {
     }
 }
 
+#[tokio::test]
+async fn a_table_that_differs_from_the_template_is_rejected() {
+    let stage = Stage::streaming("");
+    stage.start().await.stop().await;
+    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
+    std::fs::write(stage.path("template.yaml"), template.replace("AttributeName: pk", "AttributeName: id")).unwrap();
+    let error = stage.refusal().await;
+    assert!(error.contains("key: the template has HASH id, the table has HASH pk"), "{error}");
+}
