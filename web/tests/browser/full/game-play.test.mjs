@@ -280,3 +280,33 @@ for (const locale of ['en-GB', 'ja-JP']) {
     await close();
   });
 }
+
+test('on a phone the reveal stands beside the drawing, and words are not broken', async () => {
+  for (const viewport of [
+    { width: 390, height: 844 },
+    { width: 844, height: 390 },
+  ]) {
+    const reveal = await sit('room-reveal', bunta, { viewport });
+    const [shown, board] = await Promise.all(
+      ['[data-testid=reveal]', 'canvas'].map((what) => reveal.page.locator(what).first().boundingBox()),
+    );
+    assert.ok(shown && board);
+    const apart = shown.y >= board.y + board.height - 1 || shown.x >= board.x + board.width - 1;
+    assert.ok(apart, `${viewport.width}: ${JSON.stringify([shown, board])}`);
+    await reveal.close();
+
+    const choice = await sit('room-choosing-drawer', anzu, { viewport });
+    const { room } = await example('room-choosing-drawer');
+    const options = ['hippopotamus', 'grasshopper', 'rollerblades'].map((word) => ({ word }));
+    await choice.server.show('room-choosing-drawer', { turn: { ...room['turn'], options } });
+    for (const { word } of options) {
+      const lines = await choice.page.getByText(word, { exact: true }).evaluate((text) => {
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        return range.getClientRects().length;
+      });
+      assert.equal(lines, 1, word);
+    }
+    await choice.close();
+  }
+});
