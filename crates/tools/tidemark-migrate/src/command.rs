@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
 use crate::{
     Failure, FailureKind, check, cutover, export, gone, init, load, preflight, rehearse, repair, rollback, serve,
-    status, transform,
+    transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
@@ -56,8 +56,6 @@ enum PhaseCommand {
     Repair(repair::Arguments),
     /// Returns to PostgreSQL, from any state of the run.
     Rollback(rollback::Arguments),
-    /// Shows how far a run is.
-    Status(status::Arguments),
 }
 
 /// A program with its mapping, and with what the mapping cannot say.
@@ -202,7 +200,6 @@ impl PhaseCommand {
             Self::Serve(arguments) => serve::run(arguments, product).await,
             Self::Repair(arguments) => repair::run(arguments, product).await,
             Self::Rollback(arguments) => rollback::run(arguments, product).await,
-            Self::Status(arguments) => status::run(arguments),
         }
     }
 }

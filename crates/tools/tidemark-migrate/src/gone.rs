@@ -3,8 +3,13 @@
 use crate::{Failure, FailureKind};
 
 /// A command, a flag of it, or both; and what to do instead.
-const GONE: [(&str, &str, &str); 18] = [
+const GONE: [(&str, &str, &str); 19] = [
     ("adopt", "", "copy the files *.json of the run's folder after each step, and put them back into a new folder"),
+    (
+        "status",
+        "",
+        "the run's folder has report-<phase>.json of each finished phase, and `cutover` without --to counts the users",
+    ),
     ("control", "", "stop the command with Ctrl-C, and run it again with another --rate"),
     ("", "--capture", "triggers are the only capture: leave the flag out"),
     ("", "--metrics-file", "the command writes its progress to standard error"),

@@ -29,7 +29,6 @@ pub mod row;
 pub mod run;
 mod serve;
 pub mod source;
-pub mod status;
 mod terminal;
 pub mod transform;
 

@@ -31,9 +31,6 @@ pub const PROGRESS: &str = "load.json";
 /// changes nothing.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// The number of keys that the report names, of items that are newer in the table.
-const NAMED_MAX: usize = 100;
-
 /// The run, and the table.
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -77,8 +74,6 @@ struct Checkpoint {
     /// Items that were newer in the table: written by the application, or loaded from a later
     /// export.
     kept: u64,
-    /// The first keys of these newer items.
-    kept_keys: Vec<String>,
 }
 
 /// The command.
@@ -192,16 +187,11 @@ impl Loader<'_> {
         let lines = std::mem::take(&mut chunk.lines);
         self.shown.inc(lines);
         let mut progress = self.lock();
-        for (item, put) in items.iter().zip(puts) {
+        for put in puts {
             match put {
                 PutOutcome::New => progress.new += 1,
                 PutOutcome::Known => progress.known += 1,
-                PutOutcome::Kept => {
-                    progress.kept += 1;
-                    if progress.kept_keys.len() < NAMED_MAX {
-                        progress.kept_keys.push(self.writer.name(item));
-                    }
-                }
+                PutOutcome::Kept => progress.kept += 1,
             }
         }
         *progress.loaded.entry(chunk.file.clone()).or_default() += lines;
@@ -219,21 +209,17 @@ impl Loader<'_> {
 }
 
 fn report(progress: &Checkpoint, now: u64, took: Duration) -> Report {
-    let Checkpoint { table, new, known, kept, kept_keys, .. } = progress;
-    let mut text = format!(
+    let Checkpoint { table, new, known, kept, .. } = progress;
+    let text = format!(
         "{} items are in {table}: {new} new, {known} known, and {kept} newer ones were kept",
         new + known + kept
     );
-    if !kept_keys.is_empty() {
-        text.push_str(&format!("\n  {}", kept_keys.join("\n  ")));
-    }
     let json = json!({
         "phase": "load",
         "table": table,
         "new": new,
         "known": known,
         "kept": kept,
-        "keptKeys": kept_keys,
         "itemsNow": now,
         "seconds": took.as_secs_f64(),
     });

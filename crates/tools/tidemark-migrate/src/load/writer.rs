@@ -6,7 +6,7 @@ use backon::Retryable;
 use store_base::{StoreError, Table, patient_backoff, unless_condition_failed};
 
 use crate::Failure;
-use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
+use crate::item::{AS_OF, Attributes, RUN, VERSION};
 use crate::mapping::Target;
 
 /// [The most statements of a
@@ -46,11 +46,6 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(table: Table, target: Target, finished: Vec<String>) -> Self {
         Self { table, target, finished }
-    }
-
-    /// An item's key, for people.
-    pub(super) fn name(&self, item: &Item) -> String {
-        Key::of(&item.attributes, &self.target).map(|key| key.to_string()).unwrap_or_default()
     }
 
     /// Writes items, and returns the result of each.

@@ -43,12 +43,12 @@ pub struct RunFolderArgument {
     pub run: PathBuf,
 }
 
-/// A run's folder. If it was opened with a lock, no other process works in it.
+/// A run's folder. No other process works in it.
 #[derive(Debug)]
 pub struct Run {
     folder: PathBuf,
     /// Held until the process ends.
-    lock: Option<File>,
+    lock: File,
 }
 
 /// The name of the file with the run's id.
@@ -82,7 +82,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         // Closing the file is not enough: a child process that is just being started still has the
         // file open until it executes its program.
-        drop(self.lock.as_ref().map(File::unlock));
+        let _ = self.lock.unlock();
     }
 }
 
@@ -97,32 +97,11 @@ impl Run {
         let path = folder.join("lock");
         let lock = options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed(&path))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { folder, lock: Some(lock) }),
+            Ok(()) => Ok(Self { folder, lock }),
             Err(std::fs::TryLockError::WouldBlock) => {
                 Err(FailureKind::RunBusy.because(format!("another process works in {}", folder.display())))
             }
             Err(std::fs::TryLockError::Error(error)) => Err(failed(&path)(error)),
-        }
-    }
-
-    /// Opens a run for reading, without the lock.
-    pub fn open_unlocked(folder: &RunFolderArgument) -> Self {
-        Self { folder: folder.run.clone(), lock: None }
-    }
-
-    /// Opens a run without the lock, and refuses a mistyped folder, which would look like a run that
-    /// has not begun.
-    ///
-    /// # Errors
-    /// `run-incomplete`; `run-folder` and `run-changed`.
-    pub fn open_existing(folder: &RunFolderArgument) -> Result<Self, Failure> {
-        let run = Self::open_unlocked(folder);
-        match run.identity()? {
-            Some(_) => Ok(run),
-            None => {
-                let folder = folder.run.display();
-                Err(FailureKind::RunIncomplete.because(format!("the folder {folder} has no run: check --run")))
-            }
         }
     }
 

@@ -42,21 +42,3 @@ async fn the_applications_role_gains_no_right_to_write_a_table() {
     let left = client.query_one(left, &[]).await.unwrap();
     assert_eq!((left.get(0), left.get(1), left.get(2)), (7, "Ann", "eve"));
 }
-
-/// A killed command may have left a statement behind that PostgreSQL still carries out.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn rights_are_granted_by_two_commands_at_once() {
-    let mut migration = Migration::new(82, 4).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    let mut commands = Vec::new();
-    for _ in 0..2 {
-        let client = migration.postgres.client().await.unwrap();
-        client.batch_execute("CREATE ROLE application").await.ok();
-        commands.push(Postgres::open(client, "public", &okusuri_mapping()).await.unwrap());
-    }
-    for _ in 0..50 {
-        let (one, other) = tokio::join!(commands[0].grant("application"), commands[1].grant("application"));
-        one.unwrap();
-        other.unwrap();
-    }
-}

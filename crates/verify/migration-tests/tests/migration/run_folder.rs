@@ -117,11 +117,8 @@ async fn a_load_after_a_rollback_in_the_same_folder_loads_all_items() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mistyped_folder_and_another_mapping_are_refused() {
+async fn another_mapping_is_refused() {
     let migration = Migration::new(93, 8).await.unwrap();
-    let refused = migration.phase("status", &[]).await.unwrap_err();
-    assert_eq!(refused.kind, FailureKind::RunIncomplete, "{refused}");
-    assert!(!migration.path("").exists());
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
@@ -130,7 +127,6 @@ async fn a_mistyped_folder_and_another_mapping_are_refused() {
     std::fs::write(&mapping, other).unwrap();
     let refused = migration.phase("check", &["--mapping", &mapping.display().to_string()]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Options, "{refused}");
-    migration.phase("status", &[]).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,8 +1,9 @@
-//! The end of a cutover in the table: which runs are finished, and the removal of a run's own
-//! items.
+//! Reads of the whole table, and the end of a cutover in it: which runs are finished, and the removal of a
+//! run's own items.
 
+use aws_sdk_dynamodb::types::Select;
 use futures::{Stream, StreamExt, stream};
-use store_base::{Table, n, unless_condition_failed};
+use store_base::{Table, n, s, unless_condition_failed};
 
 use super::outbox::OutboxPlace;
 use super::{Attributes, Dynamo, SHARDS, failed, query, text};
@@ -34,6 +35,24 @@ impl Dynamo {
     pub(crate) async fn is_finished(&self) -> Result<bool, Failure> {
         let request = self.table.get_item(self.finished_key()).consistent_read(true);
         Ok(request.send().await.map_err(failed)?.item.is_some())
+    }
+
+    /// Whether more than so many items of a type have an attribute.
+    pub(in crate::cutover) async fn has_more(&self, kind: &str, attribute: &str, than: u64) -> Result<bool, Failure> {
+        let scan = self.table.scan().consistent_read(true).select(Select::Count);
+        let scan = scan
+            .filter_expression("#type = :type AND attribute_exists(#attribute)")
+            .expression_attribute_names("#type", &self.target.kind)
+            .expression_attribute_names("#attribute", attribute)
+            .expression_attribute_values(":type", s(kind));
+        let (mut pages, mut count) = (scan.into_paginator().send(), 0);
+        while let Some(page) = pages.next().await {
+            count += u64::try_from(page.map_err(failed)?.count).unwrap_or_default();
+            if count > than {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The partition keys of all items, in pages; the same key may come several times.

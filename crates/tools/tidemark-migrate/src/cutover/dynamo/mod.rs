@@ -15,7 +15,7 @@ mod outbox;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::types::{Select, TransactWriteItem};
+use aws_sdk_dynamodb::types::TransactWriteItem;
 use backon::Retryable;
 use store_base::{StoreError, Table, TransactionOutcome, n, patient_backoff, s, unless_condition_failed};
 
@@ -366,24 +366,6 @@ impl Dynamo {
             all.extend(self.query(partition).await?);
         }
         Ok(all)
-    }
-
-    /// Whether more than so many items of a type have an attribute.
-    pub(super) async fn has_more(&self, kind: &str, attribute: &str, than: u64) -> Result<bool, Failure> {
-        let scan = self.table.scan().consistent_read(true).select(Select::Count);
-        let scan = scan
-            .filter_expression("#type = :type AND attribute_exists(#attribute)")
-            .expression_attribute_names("#type", &self.target.kind)
-            .expression_attribute_names("#attribute", attribute)
-            .expression_attribute_values(":type", s(kind));
-        let (mut pages, mut count) = (scan.into_paginator().send(), 0);
-        while let Some(page) = pages.next().await {
-            count += u64::try_from(page.map_err(failed)?.count).unwrap_or_default();
-            if count > than {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// One item.

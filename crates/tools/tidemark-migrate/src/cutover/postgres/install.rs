@@ -154,17 +154,14 @@ impl Postgres {
     }
 
     /// Gives the application's role the rights to write and read during the cutover, if the role
-    /// did not install it. May be repeated.
+    /// did not install it. May be repeated, but not by two sessions at once.
     ///
     /// # Errors
     /// If there is no cutover, or no such role.
     pub async fn grant(&self, role: &str) -> Result<(), Failure> {
         let role = quoted(role);
-        // PostgreSQL fails if two sessions change the rights on one table at the same moment, and a command
-        // that was killed may still be doing it.
         let sql = format!(
             "{WAIT_SHORTLY}
-             SELECT pg_advisory_xact_lock({MOVE_LOCK});
              GRANT USAGE ON SCHEMA tidemark_migration TO {role};
              GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
              GRANT DELETE ON tidemark_migration.outbox, tidemark_migration.joined_changes TO {role};

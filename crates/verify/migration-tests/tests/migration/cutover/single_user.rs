@@ -3,7 +3,6 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::{okusuri_logs, okusuri_row};
 use serde_json::json;
-use tidemark_migrate::cutover::ownership::bucket;
 use tidemark_migrate::cutover::{Reader, Side, Writer};
 use tidemark_migrate::row::{Cell, Row};
 
@@ -104,26 +103,6 @@ async fn a_delete_that_is_repeated_before_it_is_replicated_counts_once() {
     writer.put(&session("two")).await.unwrap();
     assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
     assert_level(&migration).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_change_without_any_row_is_replicated_like_any_other() {
-    let (mut migration, writer) = moved(32).await;
-    // A state that a repeated delete caused in an earlier version.
-    let run = run_of(&mut migration).await;
-    let (ownership, version) = ownership(&mut migration).await;
-    let (shard, next) = (bucket(USER) % 16, version + 1);
-    let s = |text: &str| AttributeValue::S(text.to_owned());
-    let table = &migration.database.client;
-    let update = table.update_item().table_name(Database::OKUSURI).key("PK", s(&ownership)).key("SK", s("OWNERSHIP"));
-    let update = update.update_expression("SET Version = :next");
-    update.expression_attribute_values(":next", AttributeValue::N(next.to_string())).send().await.unwrap();
-    let put = table.put_item().table_name(Database::OKUSURI).item("Source", s("session"));
-    let put = put.item("PK", s(&format!("MIGRATION#{run}#OUTBOX#{shard}")));
-    put.item("SK", s(&format!("{USER}#{next:016}"))).send().await.unwrap();
-
-    writer.put(&session("one")).await.unwrap();
-    assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
