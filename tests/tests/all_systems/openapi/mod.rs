@@ -44,6 +44,8 @@ const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "list-range-upside-down",
     // A letter that leaves no ink.
     "create-name-that-cannot-be-seen",
+    // A schema counts code points, the server counts letters with their marks.
+    "create-name-too-long",
     // Enough for a list, and too few for the settings.
     "create-words-too-few",
     "ledger-day-and-range",
