@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use domain::okusuri::Email;
 use jiff::SignedDuration;
-use lambda_kit::http::{Reply, Request};
+use lambda_kit::http::{Cookie, Reply, Request};
 use lambda_kit::problem::Problem;
 use okusuri_store::DeleteProgress;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::problems::{SIGN_IN_AGAIN, store_problem};
-use crate::session::expired_cookies;
+use crate::session::{device_cookie, expired_cookies};
 use crate::{BODY_BYTES_MAX, Okusuri};
 
 /// A younger session proves the user's identity; an older one needs a mailed code.
@@ -53,7 +53,8 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let deleted = okusuri.user_data.delete(&signed_in.id, now, time_budget()).await.map_err(store_problem)?;
     Ok(match deleted {
         DeleteProgress::Done => {
-            expired_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie))
+            let device = Cookie { max_age: Duration::ZERO, ..device_cookie(request, "") };
+            expired_cookies(request).iter().fold(Reply::empty().cookie(&device), |reply, cookie| reply.cookie(cookie))
         }
         DeleteProgress::Unfinished => Reply::json(202, &json!({ "isDone": false })),
     })
