@@ -4,6 +4,7 @@
 //! them all. A problem never carries a secret, a whole request or the text of an internal error;
 //! those details belong in the log, if anywhere.
 
+use rollup::StoreError;
 use serde_json::{Value, json};
 
 use crate::http::Reply;
@@ -130,10 +131,16 @@ pub const MISSING_TOKEN: Problem = Problem::new(401, "missing-token", "A bearer 
 pub const INVALID_TOKEN: Problem = Problem::new(401, "invalid-token", "The bearer token is not valid");
 /// DynamoDB throttles requests; the client can send the same request again.
 pub const BUSY: Problem = Problem::new(503, "busy", "Too busy at the moment, try again");
+/// The disk of the machine is full. Only the local engine says that.
+pub const STORAGE_FULL: Problem = Problem::new(503, "storage-full", "The disk is full");
 /// Logs a failed request to DynamoDB. The client learns only whether it may try again.
 pub fn store_problem(error: &dyn std::error::Error, is_transient: bool) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");
-    if is_transient { busy() } else { INTERNAL }
+    match is_transient {
+        true => busy(),
+        false if error.to_string().contains(StoreError::STORAGE_FULL) => STORAGE_FULL,
+        false => INTERNAL,
+    }
 }
 
 /// [`BUSY`] with a `Retry-After`.
@@ -148,3 +155,16 @@ pub fn conflict() -> Problem {
 
 /// A fault on our side; the log has the details.
 pub const INTERNAL: Problem = Problem::new(500, "internal", "Something went wrong on our side");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_has_its_own_problem() {
+        let name = |error: StoreError| store_problem(&error, error.is_transient()).name();
+        assert_eq!(name(StoreError::Refused("StorageFullException: The disk is full.".to_owned())), "storage-full");
+        assert_eq!(name(StoreError::Busy("ThrottlingException".to_owned())), "busy");
+        assert_eq!(name(StoreError::Refused("ValidationException".to_owned())), "internal");
+    }
+}

@@ -25,6 +25,9 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The local engine's error code for a full disk.
+    pub const STORAGE_FULL: &str = "StorageFullException";
+
     /// Whether the same request may succeed soon.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Busy(_) | Self::Unavailable(_))
@@ -113,6 +116,8 @@ where
         match &error {
             SdkError::ServiceError(context) => match context.err().code() {
                 Some(code) if BUSY.contains(&code) => Self::Busy(text),
+                // Only the local engine says that. It stays so until somebody frees some space.
+                Some(StoreError::STORAGE_FULL) => Self::Refused(text),
                 _ if context.raw().status().is_server_error() => Self::Unavailable(text),
                 _ => Self::Refused(text),
             },

@@ -38,6 +38,12 @@ impl ApiError {
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, ..Self::new("InternalServerError", "Internal server error") }
     }
 
+    /// The disk is full. AWS has no such error; clients do not retry this status.
+    pub(crate) fn storage_full() -> Self {
+        let message = "The disk is full. Free some space; no data was lost.";
+        Self { status: StatusCode::INSUFFICIENT_STORAGE, ..Self::new("StorageFullException", message) }
+    }
+
     /// The request's parameters are invalid.
     pub(crate) fn validation(message: impl Into<String>) -> Self {
         Self::new("ValidationException", message)

@@ -1,5 +1,6 @@
 //! DynamoDB's background work: deletes expired items, and trims stream records older than a day.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -27,6 +28,11 @@ impl Housekeeper {
     pub async fn sweep(&self) -> Result<usize, EngineError> {
         let Some(proxy) = self.0.upgrade() else { return Ok(0) };
         blocking(move || proxy.sweep()).await?
+    }
+
+    /// Whether the last write found the disk full.
+    pub fn is_storage_full(&self) -> bool {
+        self.0.upgrade().is_some_and(|proxy| proxy.is_storage_full.load(Ordering::Relaxed))
     }
 
     /// Runs until it is aborted.

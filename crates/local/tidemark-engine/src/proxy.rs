@@ -2,6 +2,7 @@
 //! emulator.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
@@ -42,6 +43,8 @@ pub(crate) struct Proxy {
     schemas: SchemaCache,
     pub(crate) meter: Arc<Meter>,
     pub(crate) writes: WriteNotifier,
+    /// Whether the last write found the disk full.
+    pub(crate) is_storage_full: AtomicBool,
     emulator: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
 }
@@ -90,7 +93,8 @@ impl Proxy {
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).build(connector);
         let (faults, throttle, meter, authorizer, schemas, writes) = Default::default();
-        Self { database, faults, throttle, meter, authorizer, schemas, writes, emulator, client }
+        let is_storage_full = AtomicBool::new(false);
+        Self { database, faults, throttle, meter, authorizer, schemas, writes, is_storage_full, emulator, client }
     }
 
     /// Deletes expired items and trims the streams. Returns the number of deleted items.
@@ -227,6 +231,24 @@ impl Proxy {
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 
+    /// The reply, unless it says that SQLite found the disk full.
+    async fn unless_storage_full(&self, operation: &str, response: Response) -> Result<Response, ApiError> {
+        if response.status() != StatusCode::INTERNAL_SERVER_ERROR {
+            let is_write = ["Put", "Update", "Write"].iter().any(|part| operation.contains(part));
+            if is_write && response.status() == StatusCode::OK {
+                self.is_storage_full.store(false, Ordering::Relaxed);
+            }
+            return Ok(response);
+        }
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.map_err(ApiError::internal)?.to_bytes();
+        if says_storage_full(&body) {
+            self.is_storage_full.store(true, Ordering::Relaxed);
+            return Err(ApiError::storage_full());
+        }
+        Ok(Response::from_parts(parts, Body::from(body)))
+    }
+
     /// Forwards the call to the emulator. The reply is unchanged, except for ARNs in table
     /// descriptions.
     async fn forward(&self, call: Call) -> Result<Response, ApiError> {
@@ -244,10 +266,15 @@ impl Proxy {
         *request.method_mut() = method;
         *request.headers_mut() = headers;
         let response = self.client.request(request).await.map_err(ApiError::internal)?;
-        let response = response.map(Body::new);
+        let response = self.unless_storage_full(&operation, response.map(Body::new)).await?;
         let Some(region) = region else { return Ok(response) };
         edited(response, |body| tables::in_region(&body, &region).map_or(body, Bytes::from)).await
     }
+}
+
+/// Whether an error of the emulator is SQLite's for a full disk.
+fn says_storage_full(body: &[u8]) -> bool {
+    std::str::from_utf8(body).is_ok_and(|body| body.contains("database or disk is full"))
 }
 
 /// The response with an edited body.
@@ -282,4 +309,17 @@ fn failure(reply: FailureReply) -> Response {
 async fn blocking(work: impl FnOnce() -> Result<String, ApiError> + Send + 'static) -> Result<Response, ApiError> {
     let body = tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)??;
     Ok(api::reply(StatusCode::OK, Bytes::from(body)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlites_error_for_a_full_disk_is_recognised() {
+        let database = rusqlite::Connection::open_in_memory().expect("a database");
+        database.execute_batch("CREATE TABLE t (x); PRAGMA max_page_count = 2").expect("a table");
+        let full = database.execute("INSERT INTO t VALUES (zeroblob(100000))", []).expect_err("a full database");
+        assert!(says_storage_full(full.to_string().as_bytes()), "{full}");
+    }
 }

@@ -114,6 +114,7 @@ async fn health(State(admin): State<Arc<AdminState>>) -> Response {
         "status": if mappings.is_some() { "up" } else { "starting" },
         "addresses": admin.addresses,
         "data": admin.data,
+        "isStorageFull": admin.housekeeper.as_ref().is_some_and(Housekeeper::is_storage_full),
         "functions": admin.functions.all().iter().map(function).collect::<Vec<_>>(),
         "connections": admin.sockets.as_ref().map(|sockets| sockets.count()),
         "mappings": mappings.into_iter().flatten().map(mapping).collect::<Vec<_>>(),
