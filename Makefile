@@ -40,8 +40,9 @@ WEAKNESS ?=
 # that `make fuzz` runs each target.
 EXAMPLES ?= 50
 SECONDS ?= 60
-# The fuzz targets to run. Empty: all.
+# The fuzz targets to run, or the sections of the bench. Empty: all.
 TARGETS ?=
+ONLY ?=
 # The cargo profile of the stack and the functions in `make run`.
 TIDEMARK_PROFILE ?= dev
 # More binaries that `make binaries` builds, besides the stack and the functions.
@@ -107,7 +108,7 @@ bench: tools crates/verify/bench/node/node_modules/.package-lock.json ## Measure
 	npm --prefix crates/verify/bench/node run --silent build -- "$(abspath target/bench/node)"
 	@# Functions without a Node.js version run as Rust binaries in both stacks.
 	for name in $(notdir $(wildcard crates/functions/*/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
-	cargo run --locked --profile sim --package bench -- --functions target/release --node target/bench/node
+	cargo run --locked --profile sim --package bench -- --functions target/release --node target/bench/node $(if $(ONLY),--only $(ONLY))
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint
