@@ -65,7 +65,8 @@ pub async fn journal(stack: &Stack) {
     }
 }
 
-/// Puts what the events of `activity-log` list into the shop's table, and waits until it is counted.
+/// Puts what the events of `activity-log` list into the shop's table, and waits until it is
+/// counted.
 pub async fn activities(stack: &Stack) {
     let store = Activities::new(&stack.table(Database::SHOP), ActivitySuffixes::default());
     let told = [

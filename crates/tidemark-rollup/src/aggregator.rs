@@ -151,7 +151,8 @@ impl<T> Aggregator<T> {
     /// When nothing of the batch was counted. Return the error from the function, so that Lambda
     /// delivers the batch again.
     pub async fn handle(&self, event: &RawValue, deadline: SystemTime) -> Result<Handled, AggregateError> {
-        // Boxed: as one type, the nested futures would be too deep for the compiler's default limit.
+        // Boxed: as one type, the nested futures would be too deep for the compiler's default
+        // limit.
         Box::pin(self.handle_at(event, deadline, Timestamp::now())).await
     }
 

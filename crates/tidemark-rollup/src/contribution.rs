@@ -94,8 +94,8 @@ impl Contribution {
 }
 
 impl<T> Rollup<T> {
-    /// What a change adds to each statistic. A modification that moves an item from one statistic to
-    /// another takes from the first and adds to the second; one that changes nothing is empty.
+    /// What a change adds to each statistic. A modification that moves an item from one statistic
+    /// to another takes from the first and adds to the second; one that changes nothing is empty.
     pub(crate) fn contributions(&self, change: &Change<T>) -> BTreeMap<StatKey, Contribution> {
         let retracted = |policy: Policy| policy == Policy::Retract;
         let (old, new) = match change {

@@ -22,7 +22,8 @@ pub enum Policy {
     Keep,
 }
 
-/// The statistics about the items of a table: measures for groups, and what changes and deletions do.
+/// The statistics about the items of a table: measures for groups, and what changes and deletions
+/// do.
 pub struct Rollup<T> {
     pub(crate) name: String,
     pub(crate) measures: Vec<(String, MeasureKind<T>)>,

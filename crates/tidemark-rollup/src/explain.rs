@@ -81,8 +81,8 @@ struct Model {
 }
 
 impl<T> Rollup<T> {
-    /// The cost of batches, each with the changes of its records. One tumbling window ends after the
-    /// last batch. `key_names` are the names of the table's keys.
+    /// The cost of batches, each with the changes of its records. One tumbling window ends after
+    /// the last batch. `key_names` are the names of the table's keys.
     pub fn explain(
         &self,
         layout: Layout,

@@ -124,7 +124,8 @@ impl Template {
     }
 }
 
-/// Matches parts with a text. `found` gets the dimensions and their values. A value contains no `#`.
+/// Matches parts with a text. `found` gets the dimensions and their values. A value contains no
+/// `#`.
 fn capture(
     parts: &[Part],
     text: &str,

@@ -1,8 +1,8 @@
 //! Exact aggregates of a DynamoDB table, kept by a Lambda function on its stream.
 //!
-//! A [`Rollup`] declares the statistics: measures (counts, sums, averages, distinct values, extremes)
-//! for groups (all items, windows of time, attributes and their combinations). Each item counts
-//! once, although Lambda delivers the records of a stream at least once.
+//! A [`Rollup`] declares the statistics: measures (counts, sums, averages, distinct values,
+//! extremes) for groups (all items, windows of time, attributes and their combinations). Each item
+//! counts once, although Lambda delivers the records of a stream at least once.
 
 mod additions;
 mod aggregator;

@@ -1,4 +1,5 @@
-//! Statistics of feedback for each day, exact over edits and deletions; expired feedback still counts.
+//! Statistics of feedback for each day, exact over edits and deletions; expired feedback still
+//! counts.
 use jiff::Timestamp;
 use rollup::{DeclarationError, Group, Rollup, Window, average, count, distinct};
 use serde::{Deserialize, Serialize};

@@ -216,8 +216,8 @@ fn socket_context(route: &str, kind: &str, name: &str) -> Value {
 
 /// An event that is spelled out, but for the records of a stream.
 ///
-/// `{"INSERT": 1, "new": {...}, "old": {...}}` is the first record of the stream: its images in plain JSON, put into
-/// the file's `record`. The file's `event` holds the rest of such a batch.
+/// `{"INSERT": 1, "new": {...}, "old": {...}}` is the first record of the stream: its images in
+/// plain JSON, put into the file's `record`. The file's `event` holds the rest of such a batch.
 fn batch(common: &Fields<'_>, body: &str) -> Value {
     let parse = |text: &str| -> Value { serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}")) };
     let usual = |wanted: &str| common.iter().find(|(name, _)| *name == wanted).map(|(_, text)| parse(text));

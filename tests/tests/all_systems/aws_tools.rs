@@ -1,7 +1,7 @@
 //! The stack as foreign programs see it: the aws command line, boto3 and cargo-lambda.
 //!
-//! `make verify PART=tools` installs them and sets `TIDEMARK_TOOLS`. Without it these tests say so and
-//! pass.
+//! `make verify PART=tools` installs them and sets `TIDEMARK_TOOLS`. Without it these tests say so
+//! and pass.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! A whole game (of four, or in `make verify` of ten) over real sockets, through the running stack: what bots hear and say, beside
-//! what the table has in the end.
+//! A whole game (of four, or in `make verify` of ten) over real sockets, through the running stack:
+//! what bots hear and say, beside what the table has in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -41,7 +41,8 @@ const WORDS: [&str; 13] = [
     "あおいみずうみ",
 ];
 
-/// The number of players; the one that is killed, and in which turn; the one that opens a second tab.
+/// The number of players; the one that is killed, and in which turn; the one that opens a second
+/// tab.
 struct Plan {
     players: usize,
     killed: (usize, &'static str),

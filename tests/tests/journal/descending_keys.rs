@@ -1,7 +1,7 @@
 //! The article's method for a newest-first log does not work. A partition holds one day; its key is
-//! the negative Unix time of the day's midnight. The sort key is a UUIDv7 with every bit inverted. A
-//! Scan of these keys does not return the newest entries first, and a day in one partition is full
-//! where a day in several is not.
+//! the negative Unix time of the day's midnight. The sort key is a UUIDv7 with every bit inverted.
+//! A Scan of these keys does not return the newest entries first, and a day in one partition is
+//! full where a day in several is not.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::{
@@ -104,8 +104,8 @@ async fn a_scan_of_the_articles_table_does_not_return_the_newest_first() {
     }
 
     // One segment of one. The engine reads segments in the order of the hashes of the partition
-    // keys, as DynamoDB does. It happens to answer a Scan without segments in the order of the keys,
-    // which DynamoDB does not do.
+    // keys, as DynamoDB does. It happens to answer a Scan without segments in the order of the
+    // keys, which DynamoDB does not do.
     let request = db.client.scan().table_name("article").segment(0).total_segments(1);
     let items = request.send().await.unwrap().items.unwrap();
     let scanned: Vec<_> = items

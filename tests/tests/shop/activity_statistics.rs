@@ -1,4 +1,5 @@
-//! The statistics of activities on a real engine: its stream is counted, and the statistics are read.
+//! The statistics of activities on a real engine: its stream is counted, and the statistics are
+//! read.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,5 @@
-//! The statistics of activities through the running stack: the real functions and the table's stream.
+//! The statistics of activities through the running stack: the real functions and the table's
+//! stream.
 
 use std::collections::HashMap;
 

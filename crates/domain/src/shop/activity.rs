@@ -91,8 +91,8 @@ impl Activity {
     /// How far the clock of a client may be ahead of the server's.
     pub const SKEW_MAX: SignedDuration = SignedDuration::from_mins(5);
 
-    /// The most bytes of the ids of user and product, the action and the attributes together. Each of
-    /// the two rows has at most a kilobyte then, and costs one write unit. Anybody may record
+    /// The most bytes of the ids of user and product, the action and the attributes together. Each
+    /// of the two rows has at most a kilobyte then, and costs one write unit. Anybody may record
     /// activities, so this bounds what a stranger can cost.
     pub const TEXTS_BYTES_MAX: usize = 384;
 

@@ -72,7 +72,8 @@ pub(crate) fn accesses(database: &Database, schemas: &SchemaCache, call: &Call) 
     Reader { database: Some(database), schemas, region: arn::region(&call.headers), missed: Cell::new(false) }.all(call)
 }
 
-/// The accesses of a small call whose tables are known: they need neither SQLite nor another thread.
+/// The accesses of a small call whose tables are known: they need neither SQLite nor another
+/// thread.
 pub(crate) fn accesses_at_once(schemas: &SchemaCache, call: &Call) -> Option<Vec<Access>> {
     if call.body.len() > AT_ONCE_BYTES_MAX {
         return None;

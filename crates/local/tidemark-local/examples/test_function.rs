@@ -1,7 +1,8 @@
 //! A Lambda function for tests: its event tells it what to do.
 //!
-//! It records each event with records, and each request for a decision, as one line of the file `RECORDING`. A record whose new image or
-//! body has `poison` makes the invocation fail; a record with `stumble` is reported as a failure.
+//! It records each event with records, and each request for a decision, as one line of the file
+//! `RECORDING`. A record whose new image or body has `poison` makes the invocation fail; a record
+//! with `stumble` is reported as a failure.
 
 use std::io::Write as _;
 use std::time::Duration;

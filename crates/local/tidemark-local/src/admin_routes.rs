@@ -178,8 +178,8 @@ async fn environment(State(admin): State<Arc<AdminState>>) -> String {
     variables.map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
-/// For each function: the requests that its role refused, how often each of its grants was used, and
-/// the least policy for its calls.
+/// For each function: the requests that its role refused, how often each of its grants was used,
+/// and the least policy for its calls.
 async fn policies(State(admin): State<Arc<AdminState>>) -> Response {
     Json(json!({ "functions": admin.policies.usage(), "suggested": admin.policies.suggestions() })).into_response()
 }

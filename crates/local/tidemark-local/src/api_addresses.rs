@@ -28,7 +28,8 @@ pub(crate) fn of_stack(stack: &Stack, port: u16, others: impl Iterator<Item = u1
     stack.http_apis.iter().zip(std::iter::once(port).chain(others)).map(address).collect()
 }
 
-/// The functions, with the addresses of the template's APIs on AWS replaced by those on this machine.
+/// The functions, with the addresses of the template's APIs on AWS replaced by those on this
+/// machine.
 pub(crate) fn at_home(functions: &[Function], apis: &[ApiAddress]) -> Vec<Function> {
     let mut functions = functions.to_vec();
     for value in functions.iter_mut().flat_map(|function| function.environment.values_mut()) {

@@ -18,8 +18,8 @@ pub(crate) fn of_region(service: &str) -> String {
     format!("arn:aws:{service}:{REGION}:{ACCOUNT}")
 }
 
-/// Converts the ARN of a stream to this account and region, as roles name it. Another engine puts its
-/// own region and account into ARNs.
+/// Converts the ARN of a stream to this account and region, as roles name it. Another engine puts
+/// its own region and account into ARNs.
 #[must_use]
 pub(crate) fn of_here(arn: &str) -> String {
     let mut parts = arn.splitn(6, ':').skip(2);

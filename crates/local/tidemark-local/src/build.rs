@@ -1,7 +1,7 @@
 //! Finds the functions' binaries, and builds them: one call of cargo for each workspace.
 //!
-//! A template names a binary in `Metadata.BuildProperties.Binary`, or leaves it to the builder. Then
-//! the binary is inferred from the crate at `CodeUri`.
+//! A template names a binary in `Metadata.BuildProperties.Binary`, or leaves it to the builder.
+//! Then the binary is inferred from the crate at `CodeUri`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

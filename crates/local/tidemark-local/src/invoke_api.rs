@@ -1,5 +1,5 @@
-//! Lambda's Invoke API, so that functions, `aws lambda invoke` and `cargo lambda invoke` work against
-//! the stack.
+//! Lambda's Invoke API, so that functions, `aws lambda invoke` and `cargo lambda invoke` work
+//! against the stack.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html>.
 

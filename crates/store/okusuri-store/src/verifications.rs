@@ -16,8 +16,8 @@ use store_base::{StoreError, Table};
 /// How often a change is conditional_upsert again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
-/// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`, and `CODE#DEVICE` for the devices that its
-/// owner signed in on. Whether somebody has an address there makes no difference to it.
+/// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`, and `CODE#DEVICE` for the devices that
+/// its owner signed in on. Whether somebody has an address there makes no difference to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Verification {
@@ -112,8 +112,8 @@ impl Codes {
         Self { table: table.clone(), vault, is_known_device: false }
     }
 
-    /// The codes for a device. A known one, which the owner of the mailbox signed in on, has its own
-    /// counters, so a stranger's guesses do not lock it.
+    /// The codes for a device. A known one, which the owner of the mailbox signed in on, has its
+    /// own counters, so a stranger's guesses do not lock it.
     pub fn for_device(&self, is_known: bool) -> Self {
         Self { is_known_device: is_known, ..self.clone() }
     }
@@ -183,7 +183,8 @@ impl Codes {
         Err(StoreError::Busy("others try codes of the same address".to_owned()).into())
     }
 
-    /// The row with another count. Where nothing is remembered of the mailbox, no code is under way.
+    /// The row with another count. Where nothing is remembered of the mailbox, no code is under
+    /// way.
     fn row(&self, email: &Email, before: &Option<Verification>, sent: SignInCounters, now: Timestamp) -> Verification {
         let counted = CodeCounters::new(sent, before.as_ref().map(|before| &before.counted), now);
         let is_known_device = self.is_known_device;

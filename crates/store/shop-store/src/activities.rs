@@ -86,8 +86,8 @@ struct ActivityRow {
 }
 
 impl ActivityRow {
-    /// Whether both hold the same activity. The suffix and the retention may have been changed since
-    /// one of them was written.
+    /// Whether both hold the same activity. The suffix and the retention may have been changed
+    /// since one of them was written.
     fn is_same_as(&self, other: &Self) -> bool {
         *self == Self { suffix: self.suffix, expires_at_s: self.expires_at_s, ..other.clone() }
     }
@@ -120,7 +120,8 @@ fn activity(item: Item) -> Result<Activity, StoreError> {
     read::<ActivityRow>(item)?.activity()
 }
 
-/// The product and the activity of an item in a partition of a product; `None` for every other item.
+/// The product and the activity of an item in a partition of a product; `None` for every other
+/// item.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`] when the item does not have the attributes that its key requires, or

@@ -134,8 +134,8 @@ impl ActivityStatistics {
         stats.iter().map(product_day).collect()
     }
 
-    /// The most viewed products of a day, at most [`Self::TOP_MAX`], eventually consistent. Products
-    /// with equal views are sorted by id.
+    /// The most viewed products of a day, at most [`Self::TOP_MAX`], eventually consistent.
+    /// Products with equal views are sorted by id.
     pub async fn top(&self, day: Date) -> Result<Vec<ProductDay>, StoreError> {
         let query = self.rollup.query(PRODUCT_DAY).with("day", day.to_string()).limit(Self::TOP_MAX);
         let stats = query.top(&self.table, TOP_INDEX, TOP_OF, VIEWS).await?;

@@ -72,7 +72,8 @@ pub enum PriceRefusal {
     Archived,
     /// The product has another currency.
     Currency(CurrencyMismatch),
-    /// The product has this price already. [`Prices`](super::Prices) returns it as [`PriceOutcome::Same`](super::PriceOutcome::Same).
+    /// The product has this price already. [`Prices`](super::Prices) returns it as
+    /// [`PriceOutcome::Same`](super::PriceOutcome::Same).
     Same,
 }
 

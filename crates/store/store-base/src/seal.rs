@@ -1,13 +1,13 @@
 //! Encrypts values of items, so that the table alone does not reveal them.
 //!
-//! A sealed value is the byte 1, a nonce of 12 bytes, and the ciphertext of AES-256-GCM with its tag
-//! of 16 bytes. The associated data are the parts of the context, each after its length in eight bytes
-//! (big-endian).
+//! A sealed value is the byte 1, a nonce of 12 bytes, and the ciphertext of AES-256-GCM with its
+//! tag of 16 bytes. The associated data are the parts of the context, each after its length in
+//! eight bytes (big-endian).
 //!
 //! The same value in the same context is sealed to the same bytes each time, so a migration can be
 //! repeated: the nonce is a keyed hash (HMAC-SHA256) of the context and the value. Under one key,
-//! two different inputs get one nonce only if their hashes agree in 96 bits, which is as unlikely as
-//! for random nonces. Equal inputs have equal ciphertexts, so the context contains an id.
+//! two different inputs get one nonce only if their hashes agree in 96 bits, which is as unlikely
+//! as for random nonces. Equal inputs have equal ciphertexts, so the context contains an id.
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};

@@ -1,4 +1,5 @@
-//! Reads and writes the holdings of distinct values; see [`crate::distinct::holding`] for the rules.
+//! Reads and writes the holdings of distinct values; see [`crate::distinct::holding`] for the
+//! rules.
 
 use std::collections::BTreeMap;
 

@@ -99,7 +99,8 @@ impl<T: Clone> Recounter<'_, T> {
         }
         let keys = right.keys().chain(known.into_iter().flatten()).cloned().collect();
         let stored = holdings::read_all(table, &keys).await?;
-        // Read again, now that the holdings are known: all records that they have applied are there.
+        // Read again, now that the holdings are known: all records that they have applied are
+        // there.
         let records = changes::read(&self.streams, stream_arn, &moment.numbers()).await?;
         let later = self.applied_later(&stored, stream_arn, moment, &records);
         if known.is_some() {

@@ -161,8 +161,8 @@ pub enum RecountError {
     Store(#[from] StoreError),
 }
 
-/// Recounts the statistics of a rollup. Its requests are `DescribeTable`, `GetItem`, `BatchGetItem`,
-/// `TransactGetItems`, `Query`, `Scan`, and reads of the stream.
+/// Recounts the statistics of a rollup. Its requests are `DescribeTable`, `GetItem`,
+/// `BatchGetItem`, `TransactGetItems`, `Query`, `Scan`, and reads of the stream.
 pub struct Recounter<'a, T> {
     pub(crate) aggregator: &'a Aggregator<T>,
     items: Table,
@@ -270,11 +270,12 @@ impl<'a, T: Clone> Recounter<'a, T> {
                     continue;
                 }
                 let is_counted = Some(change.number) <= checkpoint;
-                // The item of a record that is still to be quarantined may be readable by now. It is
-                // counted only if a redrive was faster than the checkpoint.
+                // The item of a record that is still to be quarantined may be readable by now. It
+                // is counted only if a redrive was faster than the checkpoint.
                 let is_kept_out = self.is_kept_out(change) && !is_counted && !quarantined.settled.contains(&key);
-                // The aggregator moves no checkpoint for a record that changes no statistic. So such
-                // a record may be older than records of the item in other shards that are counted.
+                // The aggregator moves no checkpoint for a record that changes no statistic. So
+                // such a record may be older than records of the item in other shards that are
+                // counted.
                 if self.contributions(change).is_empty() && !is_kept_out {
                     continue;
                 }

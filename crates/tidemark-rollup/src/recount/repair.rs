@@ -135,7 +135,8 @@ impl Measurement {
     }
 }
 
-/// The numbers that are still to be added, by statistic and attribute, with the statistic's constant attributes.
+/// The numbers that are still to be added, by statistic and attribute, with the statistic's
+/// constant attributes.
 type Open = BTreeMap<(ItemKey, String), (BTreeMap<String, String>, Amount)>;
 
 impl<T: Clone> Recounter<'_, T> {

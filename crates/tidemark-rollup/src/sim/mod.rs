@@ -174,13 +174,13 @@ impl<T: Clone + 'static> Simulation<T> {
         Self { factory: Rc::new(factory), generator, mender, handler: None, keys: None, is_traced: false }
     }
 
-    /// Plays your own handler instead of the crate's aggregator. The statistics that it keeps in the
-    /// table [`TABLE`] must be those of the declaration, which only judges it. It needs no
+    /// Plays your own handler instead of the crate's aggregator. The statistics that it keeps in
+    /// the table [`TABLE`] must be those of the declaration, which only judges it. It needs no
     /// quarantine, and the operator's commands are not played.
     ///
     /// `start` is a cold start: it gets a client whose requests meet the faults, and returns the
-    /// handler. The handler gets the event of an invocation, and returns the function's reply, or an
-    /// error if the invocation fails.
+    /// handler. The handler gets the event of an invocation, and returns the function's reply, or
+    /// an error if the invocation fails.
     ///
     /// ```no_run
     /// # use rollup::sim::{Simulation, TABLE};

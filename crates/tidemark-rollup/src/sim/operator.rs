@@ -167,8 +167,8 @@ impl<T: Clone + 'static> Operator<T> {
         }
     }
 
-    /// Measures and repairs. Returns whether nothing was wrong; `None` if a request failed. The next
-    /// repair does the rest.
+    /// Measures and repairs. Returns whether nothing was wrong; `None` if a request failed. The
+    /// next repair does the rest.
     async fn repair(&self) -> Option<bool> {
         let (now, lowers, sim) = (self.sim.with(World::now), self.lowers, self.sim.clone());
         let repaired = self.command(async move |aggregator, wire| {

@@ -1,5 +1,5 @@
-//! `BatchGetItem` reads each item at a moment of its own: a simulated wire reads some of them before the
-//! others.
+//! `BatchGetItem` reads each item at a moment of its own: a simulated wire reads some of them
+//! before the others.
 
 use fastrand::Rng;
 use serde_json::Value;

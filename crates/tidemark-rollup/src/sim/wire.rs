@@ -204,7 +204,8 @@ impl Wire {
     }
 }
 
-/// Reads some items of a `BatchGetItem` before the others. Returns them, and the request for the rest.
+/// Reads some items of a `BatchGetItem` before the others. Returns them, and the request for the
+/// rest.
 async fn read_some(sim: &Sim, body: Vec<u8>) -> (Vec<Value>, Vec<u8>) {
     let Ok(mut rest) = serde_json::from_slice::<Value>(&body) else { return (Vec::new(), body) };
     let (early, pause_ms) = sim.with(|world| (split_read(&mut rest, TABLE, &mut world.rng), latency_ms(world)));

@@ -4,8 +4,8 @@ use fastrand::Rng;
 use rollup::sim::{Outcome, SimError, Simulation, Weakness};
 use serde_json::{Value, json};
 
-/// Plays one history of activities: rows of products and users, edited, deleted and expired. Some of
-/// them cannot be read. With `weakness`, a rule is left out.
+/// Plays one history of activities: rows of products and users, edited, deleted and expired. Some
+/// of them cannot be read. With `weakness`, a rule is left out.
 ///
 /// # Errors
 /// When the harness itself fails.
@@ -34,8 +34,8 @@ struct Activities {
 }
 
 impl Activities {
-    /// A row as `activity-log` writes it. The number of an activity gives its key, so that some rows
-    /// replace others.
+    /// A row as `activity-log` writes it. The number of an activity gives its key, so that some
+    /// rows replace others.
     fn row(&self, rng: &mut Rng) -> Value {
         let number = rng.u16(..self.ids);
         let of = |max: u16| number % max;

@@ -42,7 +42,8 @@ pub(crate) fn recorded() -> Vec<Recorded> {
     recorded
 }
 
-/// Puts something of the right kind where a recorded answer leaves out what differs from run to run.
+/// Puts something of the right kind where a recorded answer leaves out what differs from run to
+/// run.
 fn remember(value: &mut Value) {
     match value {
         Value::Object(members) => {

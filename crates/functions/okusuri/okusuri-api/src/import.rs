@@ -150,8 +150,8 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     Ok(rows)
 }
 
-/// The line where a quoted field begins that never ends, or is followed by more text. The CSV reader
-/// would take the lines up to the next quote as one field, and their days would be lost.
+/// The line where a quoted field begins that never ends, or is followed by more text. The CSV
+/// reader would take the lines up to the next quote as one field, and their days would be lost.
 fn misquoted_line(file: &str) -> Option<usize> {
     #[derive(PartialEq)]
     enum At {

@@ -26,8 +26,8 @@ const DEVICE_COOKIES: [&str; 2] = ["__Host-tidemark-device", "tidemark-device"];
 const DEVICE_LIFETIME: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// The cookies of better-auth, which managed the sessions before the migration:
-/// `<token>.<signature>`. Another host of the domain can set them. So one counts only for a migrated
-/// session, once, and not beside a token of ours.
+/// `<token>.<signature>`. Another host of the domain can set them. So one counts only for a
+/// migrated session, once, and not beside a token of ours.
 const BETTER_AUTH_COOKIES: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
 
 /// The cookies' path: browsers send them to this system and not to other pages of the suite.

@@ -1,5 +1,5 @@
-//! Keeps the statistics of activities with products exact over a stream that delivers at least once:
-//! views, purchases and visitors of each product and day.
+//! Keeps the statistics of activities with products exact over a stream that delivers at least
+//! once: views, purchases and visitors of each product and day.
 //!
 //! The crate `rollup` counts; [`shop_store::activity_statistics`] declares the statistics.
 

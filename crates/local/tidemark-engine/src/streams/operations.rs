@@ -231,8 +231,8 @@ fn position_in(shard: &Shard, number: &str) -> Result<i64, ApiError> {
         .ok_or_else(|| ApiError::validation("Invalid SequenceNumber for the shard"))
 }
 
-/// Refuses a position that has lost records. A position without lost records stays valid, however old
-/// it is: the stack may have been off.
+/// Refuses a position that has lost records. A position without lost records stays valid, however
+/// old it is: the stack may have been off.
 fn refuse_trimmed(connection: &Connection, stream: &Stream, position: i64) -> Result<(), ApiError> {
     if is_trimmed(connection, &stream.table, position)? {
         let message = "The operation attempted to read past the oldest stream record in a shard.";

@@ -1,5 +1,5 @@
-//! Who may call the buckets: functions by their roles, everybody else without limits. Nobody may use
-//! a key that the storage takes for a path to another bucket.
+//! Who may call the buckets: functions by their roles, everybody else without limits. Nobody may
+//! use a key that the storage takes for a path to another bucket.
 
 use std::sync::Arc;
 
@@ -79,7 +79,8 @@ fn check_source(source: &CopySource) -> S3Result<()> {
 
 /// The permission for an operation.
 ///
-/// Source: <https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html>.
+/// Source:
+/// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html>.
 fn action(operation: &str) -> &str {
     match operation {
         "HeadObject" => "GetObject",

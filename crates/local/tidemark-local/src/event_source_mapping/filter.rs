@@ -1,9 +1,10 @@
 //! EventBridge's pattern language, for rules, filter criteria of event source mappings, and filter
 //! policies of topics.
 //!
-//! Source: <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html>.
-//! A pattern has the structure of the event; its leaves are lists of alternatives. All fields of a pattern
-//! must match.
+//! Source:
+//! <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html>. A
+//! pattern has the structure of the event; its leaves are lists of alternatives. All fields of a
+//! pattern must match.
 
 use std::net::IpAddr;
 

@@ -272,8 +272,8 @@ fn start(context: &MappingContext) -> Checkpoint {
 
 /// When a mapping runs for the first time, saves where it begins in each shard. Otherwise records
 /// that arrive while the stack is down would be skipped with `LATEST` or `AT_TIMESTAMP`; and with
-/// `TRIM_HORIZON` nobody would notice that they were trimmed before the first batch. Later shards are
-/// read from their beginning.
+/// `TRIM_HORIZON` nobody would notice that they were trimmed before the first batch. Later shards
+/// are read from their beginning.
 async fn position(context: &MappingContext, shards: &[Shard]) -> std::io::Result<()> {
     let ids: Vec<&str> = shards.iter().map(|shard| shard.id.as_str()).collect();
     let has_run = context.checkpoints.any(&context.stream_arn, &ids);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::source::Shard;
 
-/// The shards that can start now: neither drained nor being read, and their parents are drained or no
-/// longer listed.
+/// The shards that can start now: neither drained nor being read, and their parents are drained or
+/// no longer listed.
 #[must_use]
 pub(super) fn readable<'a>(
     shards: &'a [Shard],

@@ -1,6 +1,7 @@
 //! What a target receives: the event, a part of it, a constant, or a text with parts of it.
 //!
-//! Source: <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html>.
 
 use std::collections::BTreeMap;
 

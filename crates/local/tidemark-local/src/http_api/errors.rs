@@ -1,4 +1,5 @@
-//! The gateway's own errors. REST APIs have other words and statuses than HTTP APIs and function URLs.
+//! The gateway's own errors. REST APIs have other words and statuses than HTTP APIs and function
+//! URLs.
 //!
 //! Source:
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html>.

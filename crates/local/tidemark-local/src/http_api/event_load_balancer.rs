@@ -15,8 +15,8 @@ use super::event::is_text;
 use super::multi_value::{Multiple, last};
 use crate::arn;
 
-/// The event for a request to the listener `listener`. With `multi_value`, all values of headers and
-/// parameters are in lists.
+/// The event for a request to the listener `listener`. With `multi_value`, all values of headers
+/// and parameters are in lists.
 pub(super) fn build(parts: &Parts, body: &Bytes, listener: &str, multi_value: bool, source_ip: IpAddr) -> Value {
     let mut headers = Multiple::new();
     for (name, value) in &parts.headers {

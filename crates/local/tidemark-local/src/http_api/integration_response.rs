@@ -26,8 +26,8 @@ pub(crate) fn read(result: &[u8]) -> Response<Body> {
     }
 }
 
-/// The response for a result in payload format 1.0; `None` if the result is not a response. It needs a
-/// status code, and may have several values for a header.
+/// The response for a result in payload format 1.0; `None` if the result is not a response. It
+/// needs a status code, and may have several values for a header.
 #[must_use]
 pub(crate) fn read_v1(result: &[u8]) -> Option<Response<Body>> {
     let value = serde_json::from_slice::<Value>(result).ok()?;

@@ -1,5 +1,5 @@
-//! API Gateway's HTTP and REST APIs, Lambda's function URLs, and load balancers: pass a request to a
-//! function, and its response to the client.
+//! API Gateway's HTTP and REST APIs, Lambda's function URLs, and load balancers: pass a request to
+//! a function, and its response to the client.
 //!
 //! The first API of a template is on the stack's own port, each other one on a port of its own.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
@@ -170,7 +170,8 @@ impl HttpApis {
 }
 
 impl Api {
-    /// The path without the stage. Both forms are accepted: a REST API has the stage in its address.
+    /// The path without the stage. Both forms are accepted: a REST API has the stage in its
+    /// address.
     fn without_stage<'a>(&self, path: &'a str) -> &'a str {
         let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(self.definition.stage.as_str()));
         match rest {

@@ -1,9 +1,10 @@
 //! Enforces the functions' IAM roles from the template, and records the use of their grants.
 //!
-//! A function calls services with its own name as access key. A call that its role does not
-//! allow, or that it denies, is refused with AWS's message. A caller with another key, such as an `aws` command line,
-//! may do everything. The action, the resource and the conditions of `Allow` statements are
-//! evaluated. A grant counts as needed if the call would have been refused without it.
+//! A function calls services with its own name as access key. A call that its role does not allow,
+//! or that it denies, is refused with AWS's message. A caller with another key, such as an `aws`
+//! command line, may do everything. The action, the resource and the conditions of `Allow`
+//! statements are evaluated. A grant counts as needed if the call would have been refused without
+//! it.
 //!
 //! Source:
 //! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html>.

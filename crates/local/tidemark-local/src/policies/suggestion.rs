@@ -1,5 +1,5 @@
-//! The least policy that a run needed: each function's calls, as a policy of IAM and as `Policies` of
-//! a template.
+//! The least policy that a run needed: each function's calls, as a policy of IAM and as `Policies`
+//! of a template.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

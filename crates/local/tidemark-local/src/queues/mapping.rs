@@ -19,8 +19,8 @@ use crate::functions::{Functions, Invocation, Pool};
 use crate::policies::{Policies, Request};
 use crate::stack::QueueMapping;
 
-/// Batches of a mapping that run at a time, if `MaximumConcurrency` does not say: Lambda begins with
-/// five.
+/// Batches of a mapping that run at a time, if `MaximumConcurrency` does not say: Lambda begins
+/// with five.
 const CONCURRENCY: usize = 5;
 
 /// How long a worker waits for a first message.
@@ -173,8 +173,8 @@ impl Mapping {
         batch
     }
 
-    /// More messages for a batch that has `gathered` of them. Messages that do not pass the filters are
-    /// deleted, as Lambda does.
+    /// More messages for a batch that has `gathered` of them. Messages that do not pass the filters
+    /// are deleted, as Lambda does.
     async fn gather(&self, gathered: usize, wait: Duration) -> Vec<Received> {
         let count = (self.definition.batch_size - gathered).min(10);
         let received = self.queues.receive_waiting(&self.queue, count, None, wait).await;
@@ -206,8 +206,8 @@ impl Mapping {
         }
     }
 
-    /// The ids of the messages that the function reported as failures; `None` if all count as failed,
-    /// because an id is not one of the batch.
+    /// The ids of the messages that the function reported as failures; `None` if all count as
+    /// failed, because an id is not one of the batch.
     fn failed(&self, response: &[u8], batch: &[Received]) -> Option<BTreeSet<String>> {
         if !self.definition.report_batch_item_failures {
             return Some(BTreeSet::new());

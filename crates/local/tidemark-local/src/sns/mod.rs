@@ -1,8 +1,8 @@
 //! Topics: `Publish`, and the delivery of messages to functions and queues.
 //!
 //! Source: <https://docs.aws.amazon.com/sns/latest/dg/welcome.html>. A message is delivered
-//! asynchronously: to a function with Lambda's retries for asynchronous invocations. A message for a
-//! mail address is shown in the log.
+//! asynchronously: to a function with Lambda's retries for asynchronous invocations. A message for
+//! a mail address is shown in the log.
 
 pub(crate) mod api;
 mod attributes;

@@ -32,7 +32,8 @@ pub struct Stack {
     pub tables: Vec<Table>,
     /// `AWS::Serverless::Function`.
     pub functions: Vec<Function>,
-    /// HTTP APIs, REST APIs, function URLs and listeners of load balancers. The first is served on the stack's own port.
+    /// HTTP APIs, REST APIs, function URLs and listeners of load balancers. The first is served on
+    /// the stack's own port.
     pub http_apis: Vec<HttpApi>,
     /// `AWS::ApiGatewayV2::Api` with its parts.
     pub web_socket_api: Option<WebSocketApi>,
@@ -107,8 +108,8 @@ pub struct Function {
     pub layers: Vec<String>,
     /// `ReservedConcurrentExecutions`.
     pub reserved_concurrency: Option<u32>,
-    /// The ARN of `Role`, or of the role that SAM makes of `Policies`. `None`: the role is not in the
-    /// template, so the function may do everything here.
+    /// The ARN of `Role`, or of the role that SAM makes of `Policies`. `None`: the role is not in
+    /// the template, so the function may do everything here.
     pub role: Option<String>,
     /// `HttpApi` and `Api` events, and the function URL.
     pub routes: Vec<Route>,

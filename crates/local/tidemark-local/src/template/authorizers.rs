@@ -246,8 +246,8 @@ fn validation(properties: &Properties<'_>, name: &str) -> Option<String> {
     }
 }
 
-/// An expression such as `$request.header.Authorization`. REST APIs write it without the dollar, and
-/// WebSocket APIs as `route.request.header.Authorization`.
+/// An expression such as `$request.header.Authorization`. REST APIs write it without the dollar,
+/// and WebSocket APIs as `route.request.header.Authorization`.
 fn expression(properties: &Properties<'_>, place: &Node) -> Option<IdentitySource> {
     let text = properties.resolver.text(place)?;
     let (kind, name) = text.trim_start_matches('$').rsplit_once('.').unwrap_or_default();

@@ -76,8 +76,8 @@ impl PolicyParts {
         }
     }
 
-    /// Reads the permissions of a function, and returns its role: `Role`, or the role that SAM makes
-    /// of `Policies`. SAM ignores `Policies` beside `Role`.
+    /// Reads the permissions of a function, and returns its role: `Role`, or the role that SAM
+    /// makes of `Policies`. SAM ignores `Policies` beside `Role`.
     pub(super) fn role_of(&mut self, function: &Function, properties: &Properties<'_>) -> Option<String> {
         let policies = properties.raw("Policies").cloned();
         if let Some(place) = properties.raw("Role") {

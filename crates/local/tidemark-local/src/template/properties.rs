@@ -117,8 +117,8 @@ impl<'a> Properties<'a> {
         self.count::<u64>(name, limits).map(Duration::from_secs)
     }
 
-    /// Records every entry that was not read as ignored. Entries in `cloud_only` are only checked for
-    /// errors.
+    /// Records every entry that was not read as ignored. Entries in `cloud_only` are only checked
+    /// for errors.
     pub(super) fn finish(&self, what: &str, cloud_only: &[&str]) {
         let used = self.used.borrow();
         for (name, value) in self.node.entries().iter().filter(|(name, _)| !used.contains(name)) {

@@ -76,8 +76,8 @@ const CLOUD_ONLY: [&str; 20] = [
     "AWS::Kinesis::StreamConsumer",
 ];
 
-/// Types that invoke functions or decide on their requests, with a way out. Without such a resource,
-/// functions would not see what they see on AWS.
+/// Types that invoke functions or decide on their requests, with a way out. Without such a
+/// resource, functions would not see what they see on AWS.
 const REFUSED: [(&str, &str); 10] = [
     ("AWS::Lambda::Function", "write it as AWS::Serverless::Function"),
     ("AWS::ApiGateway::RestApi", "write it as AWS::Serverless::Api"),

@@ -10,7 +10,8 @@ use super::resources::{IMPLICIT_REST_API, IMPLICIT_STAGE};
 use super::yaml::{Node, NodeKind};
 use crate::stack::{ApiKind, Cors, HttpApi, Stack, Throttle};
 
-/// Properties without effect on one machine. `DefinitionBody` describes the same routes as the events.
+/// Properties without effect on one machine. `DefinitionBody` describes the same routes as the
+/// events.
 const CLOUD_ONLY: [&str; 21] = [
     "AccessLogSetting",
     "AlwaysDeploy",

@@ -1,8 +1,8 @@
 //! Templates of other people, as they wrote them: most are accepted, and their functions answer an
 //! event of their own trigger. A stub stands in for each function.
 //!
-//! The templates are not ours, so they are not in the repository. They are read from a folder beside
-//! it. Without this folder, the test says so and checks nothing.
+//! The templates are not ours, so they are not in the repository. They are read from a folder
+//! beside it. Without this folder, the test says so and checks nothing.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

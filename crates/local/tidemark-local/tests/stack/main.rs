@@ -1,5 +1,6 @@
 //! Tests of the local stack: each starts one with the test function, in this process or as the real
-//! binary. A build without a cargo feature leaves out the tests of that part; `make verify` has all.
+//! binary. A build without a cargo feature leaves out the tests of that part; `make verify` has
+//! all.
 
 #![allow(clippy::unwrap_used)]
 

@@ -58,8 +58,8 @@ fn copy_workspace(folder: &Path) -> Result<PathBuf> {
     for part in COPIED {
         copy(&repository.join(part), &folder.join(part))?;
     }
-    // `cargo lambda watch` selects the default members, and the stack selects the functions. With the
-    // same selection, the dependencies have the same features in both builds.
+    // `cargo lambda watch` selects the default members, and the stack selects the functions. With
+    // the same selection, the dependencies have the same features in both builds.
     let manifest = std::fs::read_to_string(repository.join("Cargo.toml"))?;
     let is_selection = |line: &&str| line.starts_with("default-members = ");
     let selection = manifest.lines().find(is_selection).context("the manifest has no default members")?;

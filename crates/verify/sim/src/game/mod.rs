@@ -70,8 +70,8 @@ pub fn play_game(
     runtime.block_on(LocalSet::new().run_until(game(seed, database, is_traced, is_leaky)))
 }
 
-/// Lets a player leave and close the connection in the same moment, of which the functions hear in any
-/// order. Returns whether the seat is free.
+/// Lets a player leave and close the connection in the same moment, of which the functions hear in
+/// any order. Returns whether the seat is free.
 ///
 /// # Errors
 /// When the harness itself fails.

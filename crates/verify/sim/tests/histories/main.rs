@@ -1,5 +1,5 @@
-//! Some histories on every test run, and the proofs that a broken rule would be noticed. `make test`
-//! plays a part of them, with every weakened rule; `make verify` plays all.
+//! Some histories on every test run, and the proofs that a broken rule would be noticed. `make
+//! test` plays a part of them, with every weakened rule; `make verify` plays all.
 
 #![allow(clippy::unwrap_used)]
 

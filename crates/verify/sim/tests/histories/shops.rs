@@ -23,8 +23,8 @@ fn play_all(seeds: RangeInclusive<u64>) -> Vec<ShopOutcome> {
     })
 }
 
-/// Asserts that two of the histories are wrong. `seeds` start where the first one was: after a change
-/// to the simulation, `make sim-shop WEAKNESS=... SEEDS=100` names others.
+/// Asserts that two of the histories are wrong. `seeds` start where the first one was: after a
+/// change to the simulation, `make sim-shop WEAKNESS=... SEEDS=100` names others.
 fn assert_caught(weakness: Weakness, seeds: Range<u64>) {
     let enough = if crate::is_long() { 2 } else { 1 };
     let wrong: Vec<_> = seeds.filter(|seed| !play(*seed, Some(weakness)).broken.is_empty()).take(enough).collect();
