@@ -303,7 +303,7 @@ mod tests {
             drawer: id(9),
             started_at_ms: NOW_MS,
             deadline_ms: NOW_MS + 8_000,
-            abandoned_at_ms: Some(NOW_MS),
+            abandoned_at_ms: None,
             solvers,
             phase,
         };
@@ -358,6 +358,7 @@ mod tests {
         (choosing.turn.phase, choosing.turn.solvers, choosing.paused_at_ms) = (Phase::Choosing, vec![], Some(8));
         let mut drawing = reveal.clone();
         drawing.turn.phase = Phase::Drawing { mask: vec![None, Some('ん'), None], hints: 1 };
+        drawing.turn.abandoned_at_ms = Some(10);
         stages.extend([Stage::Playing(choosing), Stage::Playing(drawing)]);
         (room.kicked, room.kicked_from) = (vec![id(20)], vec![ClientTag(7)]);
         room.players[1].kick_votes = vec![id(2), id(3)];
