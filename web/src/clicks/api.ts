@@ -24,6 +24,8 @@ export type NewClick = Pick<Schema<'NewClick'>, 'userId' | 'target'> & {
 
 /** Clicks per page in the operator's lists. */
 const PAGE_CLICKS = 25;
+/** The most targets of a day that the API lists. */
+const TARGETS_MAX = 100;
 
 /** The path of each unit, and the member with the period in its rows. */
 const SERIES = {
@@ -73,14 +75,19 @@ export async function getSeriesCsv(view: View): Promise<Blob> {
   return (await requestFile(seriesPath(view), 'text/csv')).content;
 }
 
-/** `GET /stats/targets`: the targets of a day with the most clicks, most first. */
-export async function getTargets(day: string, limit: number, signal: AbortSignal): Promise<readonly TargetStat[]> {
-  return (await requestPage<TargetStat>(targetsPath(day, limit), { signal })).items;
+/** `GET /stats/targets`: the targets of a day, most clicks first. */
+export async function getTargets(day: string, signal: AbortSignal): Promise<readonly TargetStat[]> {
+  return (await requestPage<TargetStat>(targetsPath(day), { signal })).items;
 }
 
-/** The same as {@link getTargets} as CSV. */
-export async function getTargetsCsv(day: string, limit: number): Promise<Blob> {
-  return (await requestFile(targetsPath(day, limit), 'text/csv')).content;
+/** The same as {@link getTargets} as CSV, for several days: each row begins with its day. */
+export async function getTargetsCsv(days: readonly string[]): Promise<Blob> {
+  const rows = ['date,target,totalClicks,uniqueUsers\r\n'];
+  for (const day of days) {
+    const lines = (await (await requestFile(targetsPath(day), 'text/csv')).content.text()).split('\r\n');
+    rows.push(...lines.slice(1, -1).map((line) => `${day},${line}\r\n`));
+  }
+  return new Blob(rows, { type: 'text/csv' });
 }
 
 /** `GET /days/{date}/clicks`. Requires the operator token. */
@@ -104,8 +111,8 @@ function seriesPath({ unit, range, target }: View): string {
   return SERIES[unit].path + query({ ...periodRange(unit, range), target });
 }
 
-function targetsPath(day: string, limit: number): string {
-  return `/stats/targets${query({ date: day, limit })}`;
+function targetsPath(day: string): string {
+  return `/stats/targets${query({ date: day, limit: TARGETS_MAX })}`;
 }
 
 type Counts = Omit<Stat, 'period'>;

@@ -1,15 +1,22 @@
 /** What the history section shows, and its statistics. */
 import type { ApiError } from '../shared/api.ts';
-import { lastDays, type DayRange } from '../shared/days.ts';
+import { addDays, lastDays, type DayRange } from '../shared/days.ts';
 import { getDays, getSeries, getTargets, type Stat, type TargetStat } from './api.ts';
 import { Latest } from './stats.svelte.ts';
+import { ranked, type RankedTarget } from './target.ts';
 import { isSameView, PRESET_DEFAULT, presetRange, type Unit, type View } from './units.ts';
 
 /** The number of earlier days for the marks of the gauge. */
 const GAUGE_DAYS = 30;
 
-/** The number of targets in the list, the default of the API. */
-export const TARGETS_SHOWN = 10;
+/** The number of targets in the list. */
+const TARGETS_SHOWN = 10;
+
+/** The most days whose targets are added up: the API lists the targets of one day. */
+const TARGET_DAYS_MAX = 92;
+
+/** Requests for targets at a time, as many as a browser sends over HTTP/1.1. */
+const TARGET_REQUESTS = 6;
 
 /** The periods of a view. */
 export interface Series {
@@ -20,11 +27,15 @@ export interface Series {
   readonly gaugeDays: readonly Stat[];
 }
 
-/** The targets of a day. */
+/** The targets of a range. */
 export interface TopTargets {
-  readonly day: string;
+  readonly range: DayRange;
+  /** The days with clicks, oldest first. */
+  readonly days: readonly string[];
+  /** All clicks, also those without a target. */
+  readonly clicks: number;
   /** Most clicks first. */
-  readonly items: readonly TargetStat[];
+  readonly items: readonly RankedTarget[];
 }
 
 /** The chosen unit, range and target, with their statistics. */
@@ -40,6 +51,8 @@ export class ClickHistory {
    * The total and the day of the last complete read. While both stay the same, nothing has changed.
    */
   #read: string | null = null;
+  /** The targets of days, with the clicks of the day when they were read. */
+  readonly #targetsOf = new Map<string, { readonly clicks: number; readonly items: readonly TargetStat[] }>();
 
   readonly series = new Latest<Series>();
   readonly targets = new Latest<TopTargets>();
@@ -98,10 +111,29 @@ export class ClickHistory {
     });
   }
 
-  /** Reads the targets of today. */
+  /** Reads the targets of the view's last days: of those days whose clicks have changed. */
   loadTargets(): Promise<void> {
-    const day = this.#today;
-    return this.targets.load(async (signal) => ({ day, items: await getTargets(day, TARGETS_SHOWN, signal) }));
+    const { from, to } = this.#view.range;
+    const first = addDays(to, 1 - TARGET_DAYS_MAX);
+    const range = { from: from > first ? from : first, to };
+    return this.targets.load(async (signal) => {
+      const days = (await getDays(range, signal)).filter(({ totalClicks }) => totalClicks > 0);
+      const changed = days.filter(({ period, totalClicks }) => this.#targetsOf.get(period)?.clicks !== totalClicks);
+      const read = async (): Promise<void> => {
+        for (let day = changed.pop(); day; day = changed.pop()) {
+          const items = await getTargets(day.period, signal);
+          this.#targetsOf.set(day.period, { clicks: day.totalClicks, items });
+        }
+      };
+      await Promise.all(Array.from({ length: TARGET_REQUESTS }, read));
+      const lists = days.map(({ period }) => this.#targetsOf.get(period)?.items ?? []);
+      return {
+        range,
+        days: days.map(({ period }) => period),
+        clicks: days.reduce((sum, { totalClicks }) => sum + totalClicks, 0),
+        items: (from === to ? lists.flat() : ranked(lists)).slice(0, TARGETS_SHOWN),
+      };
+    });
   }
 
   #inUnit(unit: Unit): View {
@@ -114,7 +146,9 @@ export class ClickHistory {
 
   #show(view: View): void {
     if (isSameView(view, this.#view)) return;
+    const { from, to } = this.#view.range;
     this.#view = view;
     void this.loadSeries();
+    if (from !== view.range.from || to !== view.range.to) void this.loadTargets();
   }
 }

@@ -1,5 +1,6 @@
 /** What a click is counted for, such as a button or a page. The visitor chooses it. */
 import { StoredText } from '../shared/storage.ts';
+import type { TargetStat } from './api.ts';
 
 /** The maximum length of a target in code points, as in the API. */
 export const TARGET_CHARS_MAX = 100;
@@ -37,6 +38,17 @@ export function saveTarget(target: string): void {
  */
 export function isVisible(target: string): boolean {
   return /[^\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(target);
+}
+
+/** A target of a range. Only the visitors of a single day can be counted. */
+export type RankedTarget = Omit<TargetStat, 'uniqueUsers'> & Partial<TargetStat>;
+
+/** Adds up the clicks of several days, most first. */
+export function ranked(days: readonly (readonly TargetStat[])[]): readonly RankedTarget[] {
+  const clicks = new Map<string, number>();
+  for (const { target, totalClicks } of days.flat()) clicks.set(target, (clicks.get(target) ?? 0) + totalClicks);
+  const targets = [...clicks].map(([target, totalClicks]) => ({ target, totalClicks }));
+  return targets.sort((a, b) => b.totalClicks - a.totalClicks);
 }
 
 /** The part of all clicks that a target has, 0 to 1. */

@@ -1,4 +1,5 @@
 /** Formats numbers, days and times by locale. */
+import type { DayRange } from './days.ts';
 
 /** `1,234` */
 export function formatCount(locale: string, count: number): string {
@@ -18,6 +19,12 @@ export function formatDay(locale: string, day: string): string {
 /** `Sun, 2 Nov` */
 export function formatDayOfYear(locale: string, day: string): string {
   return format(locale, day, { weekday: 'short', day: 'numeric', month: 'short' });
+}
+
+/** `28 Oct – 2 Nov 2025` */
+export function formatDays(locale: string, { from, to }: DayRange): string {
+  const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+  return days.formatRange(Date.parse(from), Date.parse(to));
 }
 
 /** `2 Nov` */

@@ -41,6 +41,8 @@ export class ClicksServer {
     ['newsletter', 7, 6],
     ['/about', 3, 2],
   ];
+  /** The same of each earlier day. @type {[string, number, number][]} */
+  earlierTargets = [];
   /** All clicks of today, also those without a target. */
   clicksToday = 386;
   total = 48_213;
@@ -106,10 +108,9 @@ export class ClicksServer {
     return route.fulfill({ contentType: 'text/csv', body: lines.map((line) => `${line.join(',')}\r\n`).join('') });
   }
 
-  /** @param {URLSearchParams} query */
+  /** The targets of today, or of an earlier day. @param {URLSearchParams} query */
   #topTargets(query) {
-    if (query.get('date') !== today) return [];
-    return this.targets
+    return (query.get('date') === today ? this.targets : this.earlierTargets)
       .toSorted((a, b) => b[1] - a[1])
       .slice(0, Number(query.get('limit')))
       .map(([target, totalClicks, uniqueUsers]) => ({ target, totalClicks, uniqueUsers }));

@@ -1,7 +1,7 @@
 /** Targets of clicks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isVisible, shareOf, targetFault, TARGET_DEFAULT } from '../../src/clicks/target.ts';
+import { isVisible, ranked, shareOf, targetFault, TARGET_DEFAULT } from '../../src/clicks/target.ts';
 
 test('a target has 1 to 100 characters, counted as code points', () => {
   assert.equal(targetFault(TARGET_DEFAULT), null);
@@ -21,6 +21,14 @@ test('a target of spaces and invisible characters is not visible', () => {
     assert.equal(isVisible(blank), false, JSON.stringify(blank));
   }
   for (const text of ['tide', ' a ', '灯台', '🌊', 'الموج', '-']) assert.equal(isVisible(text), true, text);
+});
+
+test('targets of several days rank by the sum of their clicks', () => {
+  const of = (target: string, totalClicks: number) => ({ target, totalClicks, uniqueUsers: 1 });
+  assert.deepEqual(ranked([[of('a', 5), of('b', 4)], [], [of('b', 2)]]), [
+    { target: 'b', totalClicks: 6 },
+    { target: 'a', totalClicks: 5 },
+  ]);
 });
 
 test('a share is between 0 and 1, also while the sum of the day is behind', () => {

@@ -9,13 +9,34 @@ import { becomes, named } from '../harness.mjs';
 
 const { open, openWith } = useClicks();
 
-test('the top targets have rank, clicks and visitors, and are read again only when the total has changed', async () => {
+test('targets rank by the chosen range, and visitors are of one day', async () => {
   const server = new ClicksServer();
+  // 29 earlier days: 290 clicks.
+  server.earlierTargets = [
+    ['/docs/getting-started', 10, 3],
+    ['tide', 1, 1],
+  ];
   const { page, close } = await openWith(server);
   assert.deepEqual((await targets(page)).slice(0, 2), [
-    ['1', 'tide', '168', '21'],
-    ['2', '/pricing', '96', '34'],
+    ['1', '/docs/getting-started', '314'],
+    ['2', 'tide', '197'],
   ]);
+  const heading = page.getByRole('heading', { name: 'Top targets' });
+  assert.equal(await heading.innerText(), 'Top targets 23 Oct – 21 Nov 2026');
+  await page.getByRole('button', { name: '7 days' }).click();
+  await page.getByText('Top targets 15 – 21 Nov 2026').waitFor();
+  assert.deepEqual((await targets(page))[0], ['1', 'tide', '174']);
+  await unit(page, 'Hours').click();
+  await page.getByText('Top targets 21 Nov 2026').waitFor();
+  assert.deepEqual((await targets(page))[0], ['1', 'tide', '168', '21']);
+  assert.equal(server.asked.filter((path) => path.startsWith('/stats/targets')).length, 30, 'each day once');
+  await close();
+});
+
+test('the targets of a day are read again only when its clicks have changed', async () => {
+  const server = new ClicksServer();
+  const { page, close } = await openWith(server);
+  await targets(page);
   await figures(page);
   server.asked = [];
   await becomes(() => server.asked.filter((path) => path === '/stats/total').length >= 3, true);
@@ -24,9 +45,12 @@ test('the top targets have rank, clicks and visitors, and are read again only wh
     [],
   );
   server.count('/pricing', 200);
-  await server.asks(`/stats/targets?date=${today}&limit=10`);
   await page.getByTestId('targets').getByText('296').waitFor();
-  assert.deepEqual((await targets(page))[0], ['1', '/pricing', '296', '34']);
+  assert.deepEqual((await targets(page))[0], ['1', '/pricing', '296']);
+  assert.deepEqual(
+    server.asked.filter((path) => path.startsWith('/stats/targets')),
+    [`/stats/targets?date=${today}&limit=100`],
+  );
   await close();
 });
 
@@ -136,15 +160,15 @@ test('the focus stays on a target that moves to another rank', async () => {
   await close();
 });
 
-test('the CSV file of the top targets is that of the API', async () => {
+test('the CSV file of the top targets has the rows of the API for each day', async () => {
   const server = new ClicksServer();
   const { page, close } = await openWith(server);
   await targets(page);
   const button = page.getByRole('button', { name: 'Download CSV: Top targets' });
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
-  assert.equal(download.suggestedFilename(), `tidemark-targets_${today}.csv`);
+  assert.equal(download.suggestedFilename(), `tidemark-targets_2026-10-23_${today}.csv`);
   const lines = (await readFile(await download.path(), 'utf8')).split('\r\n');
-  assert.deepEqual(lines.slice(0, 2), ['target,totalClicks,uniqueUsers', 'tide,168,21']);
+  assert.deepEqual(lines.slice(0, 2), ['date,target,totalClicks,uniqueUsers', `${today},tide,168,21`]);
   server.failing = ['/stats/targets'];
   await button.click();
   await page.getByText('Could not create the CSV file').waitFor();
@@ -218,7 +242,7 @@ test('without clicks on targets, the list says so', async () => {
   const server = new ClicksServer();
   server.targets = [];
   const { page, close } = await openWith(server);
-  await page.getByText('No clicks with a target yet today.').waitFor();
+  await page.getByText('No clicks with a target in this date range.').waitFor();
   await close();
 });
 
