@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { viewports } from '../../chromium.mjs';
 import { figures, target, targetRows, targets, totalReaches, unit, useClicks } from '../clicks-page.mjs';
 import { ClicksServer, STRANGE_TARGETS, today } from '../clicks-server.mjs';
-import { becomes, named } from '../harness.mjs';
+import { becomes, named, until } from '../harness.mjs';
 
 const { open, openWith } = useClicks();
 
@@ -294,5 +294,37 @@ test('nothing moves while figures arrive', async () => {
   await target(page, 'tide').click();
   await page.getByTestId('periods').locator('tr').first().getByText('168').waitFor();
   assert.deepEqual(await places(), before);
+  await close();
+});
+
+test('on a phone, a seam separates the line of visitors from the bars', async () => {
+  const { page, close } = await openWith(new ClicksServer(), { viewport: viewports.phone });
+  await targets(page);
+  const canvas = page.getByRole('img', { name: /^Chart: By day/ }).locator('canvas');
+  const columns = () =>
+    canvas.evaluate((element) => {
+      const { width, height } = /** @type {HTMLCanvasElement} */ (element);
+      const pixels = /** @type {HTMLCanvasElement} */ (element)
+        .getContext('2d')
+        ?.getImageData(0, 0, width, height).data;
+      const names = new Map([
+        ['47,127,178', 'bar'],
+        ['184,56,10', 'line'],
+      ]);
+      /** The colours of a column from top to bottom; mixed ones are left out. @param {number} x */
+      const column = (x) => {
+        const found = ['paper'];
+        for (let y = 0; y < height; y++) {
+          const [red, green, blue, alpha] = pixels?.slice(4 * (y * width + x), 4 * (y * width + x) + 4) ?? [];
+          const name = names.get(`${red},${green},${blue}`) ?? (blue && blue > 230 && alpha ? 'paper' : undefined);
+          if (name !== undefined && name !== found.at(-1)) found.push(name);
+        }
+        return found.join(' ');
+      };
+      return Array.from({ length: width }, (_, x) => column(x));
+    });
+  const seen = await until(columns, (all) => all.some((column) => column.includes('line')));
+  assert.ok(seen.includes('paper bar paper line paper bar'), [...new Set(seen)].join('\n'));
+  assert.equal(seen.filter((column) => /bar line|line bar/.test(column)).length, 0);
   await close();
 });
