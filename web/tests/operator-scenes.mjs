@@ -64,6 +64,7 @@ export function quiet() {
       shards: 1,
       waitingRecords: 0,
       iteratorAgeMs: 0,
+      lostAt: null,
       failureQueue: queue(failures),
       metrics: {},
     })),
@@ -118,6 +119,7 @@ export function busy() {
 export function troubled() {
   const all = busy();
   Object.assign(all['functions'][1].metrics, { Errors: series([0, 4, 9, 2]), RecordsQuarantined: series([2, 0, 0]) });
+  all['functions'][1].lastError = 'ClickInserted: the record has no target';
   all['waiting'] = [{ table: 'qit-db-local', name: 'quarantine', count: 2, command: 'tidemark quarantine list' }];
   all['functions'][9].metrics.Throttles = series([5, 8]);
   Object.assign(all['mappings'][0], { waitingRecords: 1_840, iteratorAgeMs: 96_000 });
@@ -131,6 +133,13 @@ export function troubled() {
   return all;
 }
 
+/** The metrics of a stack that was off for two days. @returns {Json} */
+export function lost() {
+  const all = busy();
+  all['mappings'][0].lostAt = '2026-11-21T14:05:00Z';
+  return all;
+}
+
 /** Installs scripted metrics. @param {Page} page @param {() => Json} metrics */
 export const install = (page, metrics) =>
   page.route('**/_local/metrics', (route) => route.fulfill({ json: metrics() }));
@@ -138,6 +147,11 @@ export const install = (page, metrics) =>
 /** The response of a CDN to an unknown path. @param {Route} route */
 export const unknownPath = (route) =>
   route.fulfill({ status: 403, contentType: 'application/xml', body: '<Error><Code>AccessDenied</Code></Error>' });
+
+/** Opens the folded charts and tables. @param {Page} page */
+export async function unfold(page) {
+  for (const summary of await page.locator('summary').all()) await summary.click();
+}
 
 /** @param {Page} page */
 const loaded = (page) => page.locator('[data-testid=alerts]').waitFor();
@@ -150,6 +164,11 @@ export const scenes = {
   operator: scene(busy),
   'operator-quiet': scene(quiet),
   'operator-troubled': scene(troubled),
+  'operator-lost': scene(lost),
+  'operator-unfolded': scene(troubled, async (page) => {
+    await loaded(page);
+    await unfold(page);
+  }),
   'operator-gone': scene(busy, async (page) => {
     await loaded(page);
     await page.route('**/_local/metrics', (route) => route.abort());

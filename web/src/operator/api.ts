@@ -28,6 +28,7 @@ export async function getSnapshot(signal: AbortSignal) {
       invocations: count(of, 'invocations'),
       running: count(object(of, 'instances'), 'running'),
       busy: count(object(of, 'instances'), 'busy'),
+      lastError: optionalText(of, 'lastError'),
       metrics: metrics(of),
     })),
     mappings: list(body, 'mappings').map((of) => ({
@@ -36,6 +37,8 @@ export async function getSnapshot(signal: AbortSignal) {
       table: text(of, 'table'),
       iteratorAgeMs: count(of, 'iteratorAgeMs'),
       waitingRecords: count(of, 'waitingRecords'),
+      /** When records were found deleted from the stream before they were read. */
+      lostAt: optionalText(of, 'lostAt'),
       queue: isObject(of['failureQueue'])
         ? { name: text(of['failureQueue'], 'name'), messages: count(of['failureQueue'], 'messages') }
         : null,

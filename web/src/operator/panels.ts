@@ -21,6 +21,9 @@ export const PANELS = [
 ] as const;
 export type PanelName = (typeof PANELS)[number];
 
+/** The charts that are always shown, the first of {@link PANELS}. The others are folded. */
+export const SHOWN = 4;
+
 /** A line of a chart. */
 export interface Line {
   /** The name of the metric, the function or the index. */
@@ -38,7 +41,7 @@ export interface Line {
 type Stat = 'sum' | 'maximum' | 'p99';
 
 /** The most functions in a chart. More lines would be hard to distinguish. */
-export const LINES_MAX = 5;
+export const LINES_MAX = 3;
 
 /** The lines of a chart. */
 export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
@@ -126,54 +129,93 @@ function summed(name: string, lines: readonly Line[]): Line {
   return { name, values, whole: lines.reduce((sum, line) => sum + line.whole, 0) };
 }
 
-/** Numbers that need the attention of an operator. */
-export interface Alerts {
-  /** Records and rows that were skipped because they could not be read, in the last 15 minutes. */
-  readonly unreadable: number;
-  /** Batches in the failure queues. */
-  readonly failed: number;
-  /**
-   * Emails with a sign-in code that could not be sent, and failed reminders, in the last 15
-   * minutes.
-   */
-  readonly unsent: number;
-  /** Failed invocations in the last 15 minutes. */
-  readonly errors: number;
-  /** Requests that a function or a table throttled in the last 15 minutes. */
-  readonly throttled: number;
+/** The kinds of problems, the most urgent first. */
+export type AlertKind =
+  'lost' | 'quarantined' | 'waiting' | 'failed' | 'errors' | 'unsent' | 'unreadable' | 'throttled' | 'throttledTable';
+
+/** A problem that needs a person. */
+export interface Alert {
+  readonly kind: AlertKind;
+  /** The stream, the table or the function. */
+  readonly where: string;
+  readonly count: number;
+  /** The time of lost records. */
+  readonly at?: string | null;
+  /** The last error of the function. */
+  readonly error?: string | null;
+  /** The commands that resolve it, in their order. */
+  readonly commands?: readonly string[];
 }
 
-/** The alerts of the whole stack, apart from the items that wait in its tables. */
-export function alertsOf(now: Snapshot): Alerts {
-  const sum = (all: readonly { readonly metrics: Metrics }[], ...names: string[]): number =>
-    all.reduce((total, of) => total + names.reduce((n, name) => n + (of.metrics[name]?.sum ?? 0), 0), 0);
-  return {
-    unreadable: sum(now.functions, 'RecordsUnreadable', 'RowsUnreadable'),
-    failed: now.mappings.reduce((total, of) => total + (of.queue?.messages ?? 0), 0),
-    unsent: sum(now.functions, 'CodesNotMailed', 'RemindersFailed'),
-    errors: sum(now.functions, 'Errors'),
-    throttled: sum(now.functions, 'Throttles') + sum(now.tables, 'ThrottledRequests'),
-  };
+/** The metrics of functions that need a person, in the last 15 minutes. */
+const ALERTING = [
+  ['errors', ['Errors']],
+  ['unsent', ['CodesNotMailed', 'RemindersFailed']],
+  ['unreadable', ['RecordsUnreadable', 'RowsUnreadable']],
+  ['throttled', ['Throttles']],
+] as const;
+
+/** The problems of the stack. `origin` is the address of its admin routes. */
+export function alertsOf(now: Snapshot, origin: string): readonly Alert[] {
+  const sum = (metrics: Metrics, names: readonly string[]): number =>
+    names.reduce((total, name) => total + (metrics[name]?.sum ?? 0), 0);
+  const alerts: readonly Alert[] = [
+    ...now.mappings.map((of): Alert => ({
+      kind: 'lost',
+      where: streamOf(of),
+      count: of.lostAt === null ? 0 : 1,
+      at: of.lostAt,
+      commands: [
+        ...(of.binary === 'stats-aggregator' ? ['tidemark recount --repair'] : []),
+        `curl -X DELETE ${origin}/_local/lost`,
+      ],
+    })),
+    ...now.waiting.map(({ table, name, count, command }): Alert =>
+      name === 'quarantine'
+        ? { kind: 'quarantined', where: table, count, commands: [command] }
+        : { kind: 'waiting', where: `${table}: ${name}`, count, commands: [command] },
+    ),
+    ...now.mappings.map((of): Alert => ({ kind: 'failed', where: streamOf(of), count: of.queue?.messages ?? 0 })),
+    ...ALERTING.flatMap(([kind, names]) =>
+      now.functions.map(({ binary, metrics, lastError }): Alert => ({
+        kind,
+        where: binary,
+        count: sum(metrics, names),
+        error: kind === 'errors' ? lastError : null,
+      })),
+    ),
+    ...now.tables.map(({ table, index, metrics }): Alert => ({
+      kind: 'throttledTable',
+      where: index === null ? table : `${table}: ${index}`,
+      count: sum(metrics, ['ThrottledRequests']),
+    })),
+  ];
+  return alerts.filter(({ count }) => count > 0);
+}
+
+/** A mapping as its table and its function. */
+export function streamOf({ table, binary }: Pick<Snapshot['mappings'][number], 'table' | 'binary'>): string {
+  return `${table} → ${binary}`;
 }
 
 /**
- * The SVG path of a line. It is interrupted where there are no values. `top` is the value at the
- * upper edge.
+ * The SVG paths of a line, which is interrupted where there are no values, and of the points without
+ * a neighbour: as a line, they would be invisible or a spike. `top` is the value at the upper edge.
  */
-export function pathOf(values: readonly (number | null)[], top: number, width: number, height: number): string {
+export function pathOf(values: readonly (number | null)[], top: number, width: number, height: number) {
   const step = width / Math.max(values.length - 1, 1);
-  let path = '';
-  let isDrawing = false;
+  let [line, points] = ['', ''];
   for (const [i, value] of values.entries()) {
-    if (value !== null) {
-      const x = Math.round(i * step * 10) / 10;
-      const y = Math.round((height - (Math.min(value, top) / top) * height) * 10) / 10;
-      // `h0` makes a single point visible: a line of length 0 with round ends.
-      path += isDrawing ? `L${x} ${y}` : `M${x} ${y}h0`;
-    }
-    isDrawing = value !== null;
+    if (value === null) continue;
+    const [before = null, after = null] = [values[i - 1], values[i + 1]];
+    const x = Math.round(i * step * 10) / 10;
+    const y = Math.round((height - (Math.min(value, top) / top) * height) * 10) / 10;
+    line += `${before === null ? 'M' : 'L'}${x} ${y}`;
+    const isAlone = !before && !after && (value > 0 || (before === null && after === null));
+    // A line of length 0 with round ends.
+    if (isAlone) points += `M${x} ${y}h0`;
   }
-  return path;
+  return { line, points };
 }
 
 /** A round number at or above the greatest value: 1, 2 or 5 times a power of 10. */

@@ -3,23 +3,41 @@
  * already formatted.
  */
 import type { Dictionary } from '../shared/i18n.svelte.ts';
-import type { PanelName } from './panels.ts';
+import type { AlertKind, PanelName } from './panels.ts';
+
+const inTerminal = (where: string): string => `The reason is in the terminal of the stack: lines with “${where} |”.`;
+const inTerminalJa = (where: string): string => `理由はスタックのターミナルの「${where} |」を含む行にあります。`;
 
 const en = {
   title: 'Operator · Tidemark',
   heading: 'Local stack metrics',
-  lead: 'The functions, streams and tables of the stack on this machine, under their CloudWatch names. The page shows the last 15 minutes and updates every 2 seconds.',
+  lead: 'The stack on this machine in the last 15 minutes, with CloudWatch’s names. Updates every 2 seconds.',
   footer: 'For a deployed stack, see the CloudWatch dashboard that the template creates.',
 
   calm: 'No problems found. There is nothing for you to do.',
-  quarantined: (count: string) => `${count} ${count === '1' ? 'record' : 'records'} in quarantine`,
-  waitingIn: (count: string, name: string) => `${count} waiting: ${name}`,
-  resolveWith: 'To review and resolve:',
-  unreadable: (count: string) => `${count} unreadable ${count === '1' ? 'record' : 'records'} skipped`,
-  failed: (count: string) => `${count} failed ${count === '1' ? 'batch' : 'batches'} in a failure queue`,
-  unsent: (count: string) => `${count} ${count === '1' ? 'email or reminder' : 'emails or reminders'} not sent`,
-  errors: (count: string) => `${count} failed ${count === '1' ? 'invocation' : 'invocations'}`,
-  throttled: (count: string) => `${count} throttled ${count === '1' ? 'request' : 'requests'}`,
+  alerts: {
+    lost: () => 'Lost records',
+    quarantined: (count) => `${count} ${count === '1' ? 'record' : 'records'} in quarantine`,
+    waiting: (count) => `${count} waiting`,
+    failed: (count) => `${count} failed ${count === '1' ? 'batch' : 'batches'}`,
+    errors: (count) => `${count} failed ${count === '1' ? 'invocation' : 'invocations'}`,
+    unsent: (count) => `${count} ${count === '1' ? 'email or reminder' : 'emails or reminders'} not sent`,
+    unreadable: (count) => `${count} unreadable ${count === '1' ? 'record' : 'records'} skipped`,
+    throttled: (count) => `${count} throttled ${count === '1' ? 'invocation' : 'invocations'}`,
+    throttledTable: (count) => `${count} throttled ${count === '1' ? 'request' : 'requests'}`,
+  } satisfies Record<AlertKind, (count: string) => string>,
+  reasons: {
+    lost: () => 'The stream deleted records after 24 hours, before they were read. Repair the numbers, then forget it:',
+    quarantined: () => 'They could not be read. Review and resolve:',
+    waiting: () => 'Review and resolve:',
+    failed: () => 'The function failed until the retries were used up. The batches are in its failure queue.',
+    errors: inTerminal,
+    unsent: inTerminal,
+    unreadable: inTerminal,
+    throttled: () => 'All instances that it may have were busy.',
+    throttledTable: () => 'The requests exceeded the capacity, or a fault was injected.',
+  } satisfies Record<AlertKind, (where: string) => string>,
+  lastError: 'Last error:',
   gone: 'The local stack is not responding',
   goneDetail: 'It may have been stopped. You see the last known values. This page keeps trying to connect.',
   empty: 'No activity in the last 15 minutes. Click once on the clicks page to see data here.',
@@ -47,6 +65,7 @@ const en = {
     activities: 'Activities counted',
     activityLag: 'How far product statistics lag behind activities, ms',
   } satisfies Record<PanelName, string>,
+  moreCharts: 'More charts',
   chartLabel: (heading: string, lines: string) => `Chart of the last 15 minutes. ${heading}: ${lines}`,
   noData: 'no data yet',
   ago: '15 min ago',
@@ -85,18 +104,34 @@ const en = {
 const ja: typeof en = {
   title: '運用 · Tidemark',
   heading: 'ローカルスタックのメトリクス',
-  lead: 'このマシンで動いている関数・ストリーム・テーブルの状態を、CloudWatch と同じ名前で表示します。直近15分間の値を2秒ごとに更新します。',
+  lead: 'このマシンで動いているスタックの直近15分間の状態を、CloudWatch と同じ名前で表示します。2秒ごとに更新します。',
   footer: 'デプロイしたスタックについては、テンプレートが作成する CloudWatch ダッシュボードをご覧ください。',
 
   calm: '問題は見つかりませんでした。対応が必要なものはありません。',
-  quarantined: (count) => `隔離中の記録 ${count}件`,
-  waitingIn: (count, name) => `対応待ち ${count}件(${name})`,
-  resolveWith: '確認と対応のコマンド:',
-  unreadable: (count) => `読み取れずスキップした記録 ${count}件`,
-  failed: (count) => `失敗キューにあるバッチ ${count}件`,
-  unsent: (count) => `送信できなかったメール・お知らせ ${count}件`,
-  errors: (count) => `失敗した呼び出し ${count}回`,
-  throttled: (count) => `スロットリングされたリクエスト ${count}件`,
+  alerts: {
+    lost: () => '失われた記録',
+    quarantined: (count) => `隔離中の記録 ${count}件`,
+    waiting: (count) => `対応待ち ${count}件`,
+    failed: (count) => `失敗したバッチ ${count}件`,
+    errors: (count) => `失敗した呼び出し ${count}回`,
+    unsent: (count) => `送信できなかったメール・お知らせ ${count}件`,
+    unreadable: (count) => `読み取れずスキップした記録 ${count}件`,
+    throttled: (count) => `スロットリングされた呼び出し ${count}回`,
+    throttledTable: (count) => `スロットリングされたリクエスト ${count}件`,
+  },
+  reasons: {
+    lost: () =>
+      '記録は読み取られる前に、24時間後にストリームから削除されました。数値を修復してから、この表示を消します:',
+    quarantined: () => '読み取れない記録です。確認と対応:',
+    waiting: () => '確認と対応:',
+    failed: () => '関数が再試行の上限まで失敗しました。バッチは失敗キューにあります。',
+    errors: inTerminalJa,
+    unsent: inTerminalJa,
+    unreadable: inTerminalJa,
+    throttled: () => '使用できるインスタンスがすべて実行中でした。',
+    throttledTable: () => '容量を超えたか、障害を注入したためです。',
+  },
+  lastError: '最後のエラー:',
   gone: 'ローカルスタックから応答がありません',
   goneDetail: '停止している可能性があります。最後に取得した値を表示しています。接続は自動で再試行します。',
   empty: '直近15分間のデータはありません。クリックのページで1回クリックすると、ここに表示されます。',
@@ -124,6 +159,7 @@ const ja: typeof en = {
     activities: '集計した操作',
     activityLag: '操作から商品の統計に反映されるまでの遅れ(ミリ秒)',
   },
+  moreCharts: 'その他のグラフ',
   chartLabel: (heading, lines) => `直近15分間のグラフ。${heading}:${lines}`,
   noData: 'データはまだありません',
   ago: '15分前',

@@ -23,7 +23,7 @@ function snapshot(functions: Readonly<Record<string, Metrics>>, rest: Partial<Sn
     slots: SLOTS,
     api: {},
     functions: Object.entries(functions).map(([binary, metrics]) => ({
-      ...{ binary, invocations: 0, running: 1, busy: 0, metrics },
+      ...{ binary, invocations: 0, running: 1, busy: 0, lastError: null, metrics },
     })),
     mappings: [],
     tables: [],
@@ -32,7 +32,9 @@ function snapshot(functions: Readonly<Record<string, Metrics>>, rest: Partial<Sn
   };
 }
 
-const mapping = { name: 'm', binary: 'stats-aggregator', table: 'clicks', iteratorAgeMs: 0, waitingRecords: 0 };
+const mapping = {
+  ...{ name: 'm', binary: 'stats-aggregator', table: 'clicks', iteratorAgeMs: 0, waitingRecords: 0, lostAt: null },
+};
 
 test('the charts have the order and the titles of the dashboard in the template', () => {
   const template = readFileSync('../template.yaml', 'utf8');
@@ -61,7 +63,7 @@ test('only the slowest functions are drawn, without idle ones', () => {
   const lines = linesOf('durations', snapshot({ ...busy, idle: {} }));
   assert.deepEqual(
     lines.map(({ name }) => name),
-    ['g', 'f', 'e', 'd', 'c'],
+    ['g', 'f', 'e'],
   );
   assert.equal(lines.length, LINES_MAX);
 });
@@ -80,7 +82,7 @@ test('write units are those of the clicks table and its indexes', () => {
   );
 });
 
-test('alerts are summed over functions, queues and tables', () => {
+test('alerts name the stream, the table or the function, lost records first', () => {
   const now = snapshot(
     {
       'stats-aggregator': { RecordsQuarantined: series({ 0: 2 }), Errors: series({ 0: 4 }) },
@@ -90,21 +92,37 @@ test('alerts are summed over functions, queues and tables', () => {
     {
       mappings: [
         { ...mapping, queue: { name: 'q', messages: 3 }, metrics: {} },
-        { ...mapping, queue: null, metrics: {} },
+        { ...mapping, binary: 'stock-watch', queue: null, metrics: {}, lostAt: '2026-11-21T14:05:00Z' },
       ],
       tables: [{ table: 't', index: null, metrics: { ThrottledRequests: series({ 2: 6 }) } }],
+      waiting: [{ table: 'clicks', name: 'quarantine', count: 0, command: 'c' }],
     },
   );
-  assert.deepEqual(alertsOf(now), { unreadable: 1, failed: 3, unsent: 7, errors: 4, throttled: 11 });
-  assert.deepEqual(alertsOf(snapshot({})), { unreadable: 0, failed: 0, unsent: 0, errors: 0, throttled: 0 });
+  assert.deepEqual(
+    alertsOf(now, 'http://here').map(({ kind, where, count }) => [kind, where, count]),
+    [
+      ['lost', 'clicks → stock-watch', 1],
+      ['failed', 'clicks → stats-aggregator', 3],
+      ['errors', 'stats-aggregator', 4],
+      ['unsent', 'okusuri-api', 7],
+      ['unreadable', 'stock-watch', 1],
+      ['throttled', 'stock-watch', 5],
+      ['throttledTable', 't', 6],
+    ],
+  );
+  // A recount is one of the clicks.
+  assert.deepEqual(alertsOf(now, 'http://here')[0]?.commands, ['curl -X DELETE http://here/_local/lost']);
+  assert.deepEqual(alertsOf(snapshot({}), ''), []);
 });
 
 test('every chart can be drawn without data', () => {
   for (const panel of PANELS) for (const line of linesOf(panel, snapshot({}))) assert.equal(line.whole, 0, panel);
 });
 
-test('a path is interrupted without values, and a single point is visible', () => {
-  assert.equal(pathOf([0, 10, null, 5], 10, 30, 10), 'M0 10h0L10 0M30 5h0');
+test('a path is interrupted without values, and a value without neighbours is a point', () => {
+  assert.deepEqual(pathOf([0, 10, null, 5], 10, 30, 10), { line: 'M0 10L10 0M30 5', points: 'M10 0h0M30 5h0' });
+  assert.deepEqual(pathOf([0, 0, 5, 5], 10, 30, 10).points, '');
+  assert.deepEqual(pathOf([null, 0, null, null], 10, 30, 10).points, 'M10 10h0');
 });
 
 test('the top of a chart is a round number at or above all values', () => {

@@ -1,7 +1,7 @@
 /** The states of the operator’s page, against a scripted stack. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { busy, install, quiet, unknownPath } from '../../operator-scenes.mjs';
+import { busy, install, lost, quiet, troubled, unfold, unknownPath } from '../../operator-scenes.mjs';
 import { problem, requestsArrived, useBrowser } from '../harness.mjs';
 
 /** @import { Route } from 'playwright-core' */
@@ -18,7 +18,7 @@ test('waiting items are shown until they are resolved', async () => {
   const { page, close } = await open({ prepare: (page) => install(page, () => metrics) });
   // After a restart, no metric contains the record, but the record is still there.
   await page.getByText('1 record in quarantine').waitFor();
-  await page.getByText('To review and resolve: tidemark quarantine list').waitFor();
+  await page.getByText('tidemark quarantine list').waitFor();
   assert.equal(await page.getByText('No problems found').count(), 0);
   metrics = waiting(0);
   Object.assign(metrics['functions'][1].metrics, busy()['functions'][1].metrics);
@@ -26,6 +26,50 @@ test('waiting items are shown until they are resolved', async () => {
   assert.equal(await page.getByText('tidemark quarantine list').count(), 0);
   await close();
 });
+
+test('lost records are the first alert, with the commands that repair and forget them', async () => {
+  const metrics = lost();
+  metrics['waiting'] = troubled()['waiting'];
+  const { page, close } = await open({ prepare: (page) => install(page, () => metrics) });
+  const first = page.getByTestId('alerts').locator('li').first();
+  await first.getByText('Lost records').waitFor();
+  await first.getByText('qit-db-local → stats-aggregator').waitFor();
+  assert.deepEqual(await first.locator('code').allInnerTexts(), [
+    'tidemark recount --repair',
+    `curl -X DELETE ${new URL(page.url()).origin}/_local/lost`,
+  ]);
+  metrics['mappings'][0].lostAt = null;
+  await first.getByText('2 records in quarantine').waitFor();
+  await close();
+});
+
+test('a failing function is named with its last error, or with the place of its log', async () => {
+  const metrics = troubled();
+  metrics['functions'][0].metrics.Errors = metrics['functions'][1].metrics.Errors;
+  const { page, close } = await open({ prepare: (page) => install(page, () => metrics) });
+  const alert = (/** @type {string} */ name) =>
+    page.getByTestId('alerts').locator('li').filter({ hasText: 'failed invocations' }).filter({ hasText: name });
+  await alert('stats-aggregator').getByText('the record has no target').waitFor();
+  await alert('click-writer').getByText('in the terminal of the stack: lines with “click-writer |”').waitFor();
+  await close();
+});
+
+for (const [size, viewport] of Object.entries({
+  desktop: { width: 1440, height: 900 },
+  phone: { width: 390, height: 844 },
+})) {
+  test(`alerts and main charts fit on one screen, and the others unfold (${size})`, async () => {
+    const { page, close } = await open({ viewport, prepare: (page) => install(page, busy) });
+    await page.getByTestId('alerts').waitFor();
+    const last = await page.locator('figure:visible').last().boundingBox();
+    assert.ok(last && last.y + last.height < viewport.height, JSON.stringify(last));
+    assert.equal(await page.locator('figure:visible').count(), 4);
+    await unfold(page);
+    assert.equal(await page.locator('figure:visible').count(), 12);
+    assert.equal(await page.locator('table:visible').count(), 3);
+    await close();
+  });
+}
 
 test('a starting stack is not taken for a missing one', async () => {
   const { page, close } = await open({
@@ -74,6 +118,7 @@ test('every table can be focused and scrolled with the keyboard', async () => {
     prepare: (page) => install(page, busy),
   });
   await page.getByTestId('alerts').waitFor();
+  await unfold(page);
   for (const name of ['Functions', 'Streams', 'Tables and indexes']) {
     const frame = page.getByRole('region', { name });
     for (let stops = 0; !(await frame.evaluate((frame) => frame === document.activeElement)); stops++) {

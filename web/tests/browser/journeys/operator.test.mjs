@@ -1,7 +1,7 @@
 /** The metrics of the running stack, and their updates. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { busy, install, quiet, troubled } from '../../operator-scenes.mjs';
+import { busy, install, quiet, troubled, unfold } from '../../operator-scenes.mjs';
 import { becomes, useBrowser } from '../harness.mjs';
 import { cell, cells } from '../operator-page.mjs';
 
@@ -10,6 +10,7 @@ const open = useBrowser('/operator/');
 test('a click appears in its function, its stream, its table and the chart of counted clicks', async () => {
   const { page, close } = await open();
   await page.getByTestId('alerts').waitFor();
+  await unfold(page);
   const before = Number((await cells(page, 'click-writer'))[0]?.replaceAll(/\D/g, ''));
   const total = async () =>
     (await (await page.request.get(new URL('/stats/total', page.url()).href)).json()).totalClicks;
@@ -33,6 +34,7 @@ test('the numbers update automatically', async () => {
   const { page, close } = await open({ prepare: (page) => install(page, () => metrics) });
   await page.getByText('No activity in the last 15 minutes').waitFor();
   await page.getByText('No problems found').waitFor();
+  await unfold(page);
   metrics = busy();
   await cell(page, 'stats-aggregator', 7, /^2 \(1 busy\)$/);
   await page.getByText('No activity').waitFor({ state: 'detached' });
@@ -41,11 +43,15 @@ test('the numbers update automatically', async () => {
 
 test('alerts are shown on top and marked in the tables', async () => {
   const { page, close } = await open({ prepare: (page) => install(page, troubled) });
-  const alerts = await page.getByTestId('alerts').innerText();
-  assert.equal(
-    alerts,
-    '2 records in quarantine · 3 failed batches in a failure queue · 15 failed invocations · 65 throttled requests',
-  );
+  await page.getByTestId('alerts').waitFor();
+  await unfold(page);
+  assert.deepEqual(await page.getByTestId('alerts').locator('strong, b').allInnerTexts(), [
+    ...['2 records in quarantine', 'qit-db-local'],
+    ...['3 failed batches', 'qit-db-local → stats-aggregator'],
+    ...['15 failed invocations', 'stats-aggregator'],
+    ...['13 throttled invocations', 'ws-disconnect'],
+    ...['52 throttled requests', 'qit-db-local'],
+  ]);
   assert.deepEqual(await cells(page, 'StatsAggregatorFunction-ClickInserted'), [
     ...['96,000 ms', '1,840', '1,235', '15', '4', '3', '3'],
   ]);
@@ -61,6 +67,7 @@ test('when the stack stops, the last numbers stay, and the page recovers when it
       page.route('**/_local/metrics', (route) => (isGone ? route.abort() : route.fulfill({ json: busy() }))),
   });
   await page.getByTestId('alerts').waitFor();
+  await unfold(page);
   const before = await cells(page, 'click-writer');
   isGone = true;
   await page.getByText('The local stack is not responding').waitFor();
