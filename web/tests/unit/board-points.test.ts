@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DIGIT_COLOURS, PALETTE } from '../../src/game/board/palette.ts';
+import type { Point } from '../../src/game/board/brush.ts';
 import { decodePoints, encodePoints, snapped, simplified } from '../../src/game/board/points.ts';
+import { followed } from '../../src/game/board/pointer.ts';
 import { commandOf } from '../../src/game/board/shortcuts.ts';
 import { rng } from './board-drawing.ts';
 
@@ -54,6 +56,37 @@ test('a straight line keeps a point every forty units, and a change of pressure 
   ];
   assert.equal(simplified(start, pressed, 40).length, 2);
   assert.equal(simplified(start, [start, start], 40).length, 1);
+});
+
+/** The stroke of a mouse at these places, as it is sent. */
+function drawn(places: readonly (readonly [number, number])[]): readonly Point[] {
+  const [start = { x: 0, y: 0, pressure: 50 }, ...rest] = places.map(([x, y]) => ({ x, y, pressure: 50 }));
+  let at = start;
+  return simplified(
+    start,
+    rest.map((to) => (at = followed(at, to))),
+    10,
+  ).map(snapped);
+}
+
+test('the corners of a fast stroke stay, and tremor is smoothed', () => {
+  const corners = [
+    [600, 0],
+    [600, 400],
+    [0, 400],
+  ] as const;
+  const steps = [[0, 0], [200, 0], [400, 0], corners[0], [600, 200], corners[1], [300, 400], corners[2]] as const;
+  const stroke = drawn(steps);
+  for (const [x, y] of corners)
+    assert.ok(
+      stroke.some((at) => at.x === x && at.y === y),
+      `${x}, ${y}`,
+    );
+  const tremor = drawn(Array.from({ length: 40 }, (_, i) => [4 * i, i % 2 === 0 ? 3 : -3] as const));
+  assert.ok(
+    tremor.slice(2, -2).every(({ y }) => Math.abs(y) < 3),
+    JSON.stringify(tremor),
+  );
 });
 
 // --- colours

@@ -9,10 +9,12 @@ import type { Point } from './brush.ts';
 import { BOARD_HEIGHT, BOARD_WIDTH, PRESSURE_NONE } from './protocol.ts';
 
 /**
- * The share of the way to the pointer that the stroke moves with each event. It smooths the tremor
- * of mouse and finger.
+ * The share of a short way to the pointer that the stroke moves with each event. It smooths the
+ * tremor of mouse and finger.
  */
 const FOLLOW = 0.65;
+/** From this distance on, in units, the stroke follows at once: it would cut a fast corner. */
+const FAST = 24;
 /** The bit of `PointerEvent.buttons` for the eraser end of a pen. */
 const ERASER_BUTTON = 32;
 
@@ -26,6 +28,13 @@ export interface PointerSink {
    * and for fingers.
    */
   hover(at: { readonly x: number; readonly y: number } | null): void;
+}
+
+/** Where a stroke at `from` goes when a mouse or a finger is at `to`. */
+export function followed(from: Point, to: Point): Point {
+  const [x, y] = [to.x - from.x, to.y - from.y];
+  const share = FOLLOW + (1 - FOLLOW) * Math.min(1, Math.hypot(x, y) / FAST);
+  return { x: from.x + x * share, y: from.y + y * share, pressure: to.pressure };
 }
 
 /** Adds the listeners. The returned function removes them. */
@@ -44,11 +53,6 @@ export function listenToPointers(canvas: HTMLCanvasElement, sink: PointerSink): 
       y: ((event.clientY - box.top) / box.height) * BOARD_HEIGHT,
       pressure: event.pointerType === 'pen' && event.pressure > 0 ? event.pressure * 100 : PRESSURE_NONE,
     };
-  };
-
-  const followed = (from: Point, to: Point): Point => {
-    if (active?.type === 'pen') return to;
-    return { x: from.x + (to.x - from.x) * FOLLOW, y: from.y + (to.y - from.y) * FOLLOW, pressure: to.pressure };
   };
 
   const onHover = (event: PointerEvent): void => {
@@ -81,7 +85,8 @@ export function listenToPointers(canvas: HTMLCanvasElement, sink: PointerSink): 
     // Not every browser supports coalesced events, and a single event may have none.
     const coalesced = event.getCoalescedEvents?.() ?? [];
     for (const part of coalesced.length > 0 ? coalesced : [event]) {
-      active.at = followed(active.at, place(part));
+      const at = place(part);
+      active.at = active.type === 'pen' ? at : followed(active.at, at);
       points.push(active.at);
     }
     const guess = (event.getPredictedEvents?.() ?? []).map(place);
