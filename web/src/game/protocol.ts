@@ -9,8 +9,8 @@ import type { Batch, BoardMessage, InkMessage } from './board/protocol.ts';
 export const PROTOCOL_VERSION = 1;
 
 /**
- * The state of a game, limited to what this browser may see. It has the members of the schema `Room`
- * in `docs/openapi.yaml`; a missing one is `null` or empty.
+ * The state of a game, limited to what this browser may see. It has the members of the schema
+ * `Room` in `docs/openapi.yaml`; a missing one is `null` or empty.
  */
 export type Room = ReturnType<typeof room>;
 /** A game's settings. Times are in seconds. */

@@ -199,8 +199,9 @@ export function streamOf({ table, binary }: Pick<Snapshot['mappings'][number], '
 }
 
 /**
- * The SVG paths of a line, which is interrupted where there are no values, and of the points without
- * a neighbour: as a line, they would be invisible or a spike. `top` is the value at the upper edge.
+ * The SVG paths of a line, which is interrupted where there are no values, and of the points
+ * without a neighbour: as a line, they would be invisible or a spike. `top` is the value at the
+ * upper edge.
  */
 export function pathOf(values: readonly (number | null)[], top: number, width: number, height: number) {
   const step = width / Math.max(values.length - 1, 1);

@@ -164,8 +164,8 @@ async fn identity_of(run: &Run, client: &Client) -> Result<RunIdentity, Failure>
     }
 }
 
-/// Refuses a snapshot that lacks the capture of this run. A change from before the triggers is in no
-/// outbox, so it must be in the snapshot; a standby may not have it yet.
+/// Refuses a snapshot that lacks the capture of this run. A change from before the triggers is in
+/// no outbox, so it must be in the snapshot; a standby may not have it yet.
 async fn check_contains_capture(transaction: &Transaction<'_>, cutover: Option<String>) -> Result<(), Failure> {
     let Some(cutover) = cutover else { return Ok(()) };
     let exists = "SELECT to_regclass('tidemark_migration.plan') IS NOT NULL";

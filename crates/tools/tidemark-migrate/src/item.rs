@@ -79,8 +79,8 @@ pub struct Item {
     pub on_conflict: OnConflict,
     /// Whether no other owner has an item with this key.
     pub is_own: bool,
-    /// The keys that the row needs, of those that other owners may have, too. If one of them belongs to
-    /// another owner, the row has no items.
+    /// The keys that the row needs, of those that other owners may have, too. If one of them
+    /// belongs to another owner, the row has no items.
     pub needs: Vec<Key>,
 }
 

@@ -27,7 +27,8 @@ impl Parts {
         Ok(Self { names, files })
     }
 
-    /// The first byte of the hash chooses the part, so the parts in order are sorted by the hash, too.
+    /// The first byte of the hash chooses the part, so the parts in order are sorted by the hash,
+    /// too.
     pub(crate) fn write(&mut self, hash: u128, line: &str) -> Result<(), Failure> {
         let part = (hash >> 120) as usize * self.files.len() / 256;
         self.files.get_mut(part).map_or(Ok(()), |lines| lines.write(line))

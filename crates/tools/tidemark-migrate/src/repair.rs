@@ -37,8 +37,8 @@ pub struct Arguments {
     /// Without it, the changes are only tried again.
     #[arg(long, requires = "user")]
     set_aside: bool,
-    /// Writes the items again that the last `cutover --compare` found different, as PostgreSQL's rows
-    /// have them, and deletes those that should not exist.
+    /// Writes the items again that the last `cutover --compare` found different, as PostgreSQL's
+    /// rows have them, and deletes those that should not exist.
     #[arg(long, conflicts_with = "user")]
     differences: bool,
     /// Repairs although an attribute would be removed from all items of a type.
@@ -118,7 +118,8 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
     Ok(Report { outcome, json, text })
 }
 
-/// Refuses to remove an attribute from all items of a type: rather a column of PostgreSQL has changed.
+/// Refuses to remove an attribute from all items of a type: rather a column of PostgreSQL has
+/// changed.
 async fn check_losses(run: &Run, sides: &Sides) -> Result<(), Failure> {
     let mut losses: BTreeMap<(String, String), u64> = BTreeMap::new();
     for line in run.read_lines(DIFFERENCES)? {

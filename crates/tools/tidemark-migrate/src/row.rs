@@ -181,8 +181,8 @@ impl Row {
         serde_json::to_string(&columns)
     }
 
-    /// The row with another table's row changed among those that are joined with it: `before` in any
-    /// state, and `after` the change, or none if it is deleted.
+    /// The row with another table's row changed among those that are joined with it: `before` in
+    /// any state, and `after` the change, or none if it is deleted.
     pub(crate) fn joined(mut self, before: &Self, after: Option<&Self>) -> Self {
         let table = Arc::clone(&self.table);
         for join in table.joins.iter().filter(|join| join.table == before.table.name) {

@@ -1,6 +1,6 @@
-//! Traffic on a database of `foreign`: programs that know nothing of the migration, and the library,
-//! change rows, and are killed in the middle of a write. What they were answered is compared with
-//! PostgreSQL's rows.
+//! Traffic on a database of `foreign`: programs that know nothing of the migration, and the
+//! library, change rows, and are killed in the middle of a write. What they were answered is
+//! compared with PostgreSQL's rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -196,7 +196,8 @@ impl Written {
 
     /// Writes through the library; false if it refuses, or if the owner is between the sides.
     async fn write(&self, writer: &Writer, mapping: &Mapping, next: Option<&Value>) -> Result<bool> {
-        // Only the key, the owner and the column, as an application does, unless the row may be new.
+        // Only the key, the owner and the column, as an application does, unless the row may be
+        // new.
         let owner = mapping.table(self.column.table).and_then(|table| table.owner.as_ref());
         let owner = owner.map(|owner| owner.column.as_str()).unwrap_or_default();
         let is_whole = next.is_some() && self.may_be_missing();

@@ -1,8 +1,8 @@
 //! `check`: compares the table with the items in both directions, and each marker
 //! with the item that it marks.
 //!
-//! The table is split by the hash of the keys into as many parts as the items have files. Then one part
-//! after the other is compared with its file, in memory.
+//! The table is split by the hash of the keys into as many parts as the items have files. Then one
+//! part after the other is compared with its file, in memory.
 
 mod differences;
 mod markers;

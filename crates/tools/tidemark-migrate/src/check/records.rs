@@ -1,5 +1,5 @@
-//! What the check keeps of each item of the table, in files: both sides are compared part by part, so
-//! memory does not grow with the table.
+//! What the check keeps of each item of the table, in files: both sides are compared part by part,
+//! so memory does not grow with the table.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! What `cutover`, `repair`, `rollback` and `rehearse` take: a run, both databases, and the mapping.
+//! What `cutover`, `repair`, `rollback` and `rehearse` take: a run, both databases, and the
+//! mapping.
 
 use clap::Args;
 use tokio_postgres::Client;
@@ -60,8 +61,8 @@ impl SidesArguments {
         let items: Option<Items> = run.read(ITEMS)?;
         let as_of = match &items {
             Some(items) => items.as_of,
-            // Without items no row is transformed yet; and during a rollback only PostgreSQL receives
-            // changes.
+            // Without items no row is transformed yet; and during a rollback only PostgreSQL
+            // receives changes.
             None if matches!(plan.phase, Phase::Capture | Phase::RollingBack) => jiff::Timestamp::UNIX_EPOCH,
             None => {
                 return Err(FailureKind::RunIncomplete.because("the run has no items, whose options are needed here"));

@@ -16,8 +16,8 @@ pub(super) struct ItemWrites {
 }
 
 impl ItemWrites {
-    /// Leaves an item out whose key another owner has, and with it the rows that need the key. False if
-    /// it is not in the writes.
+    /// Leaves an item out whose key another owner has, and with it the rows that need the key.
+    /// False if it is not in the writes.
     pub(super) fn leave_out(&mut self, key: &Key) -> bool {
         let put = self.puts.remove(key);
         let rejected = self.puts.extract_if(.., |_, item| item.needs.contains(key));
@@ -63,16 +63,16 @@ fn holders(rows: &[Vec<Item>], wanted: impl Fn(&Item) -> bool) -> BTreeMap<Key, 
     holders
 }
 
-/// Whether a change of the owner's own row decides about items of other rows. Such a change affects all
-/// items of the owner.
+/// Whether a change of the owner's own row decides about items of other rows. Such a change affects
+/// all items of the owner.
 pub(super) fn affects_all_items(change: [Option<&Row>; 2], world: &World) -> bool {
     let is_owners = change.iter().flatten().any(|row| world.is_owners(row));
     let [before, after] = change.map(|row| world.owner_facts(row));
     is_owners && before != after
 }
 
-/// The writes for the items of some rows, before and after a change. `rows` are the owner's rows after
-/// the change that may have one of these items.
+/// The writes for the items of some rows, before and after a change. `rows` are the owner's rows
+/// after the change that may have one of these items.
 pub(super) fn of_rows(touching: &[&Row], owner: Option<&Row>, rows: &[Row], world: &World) -> ItemWrites {
     let mut touched: BTreeMap<_, _> = touching.iter().flat_map(|row| world.keys(row, owner)).collect();
     // A row that gains or loses one of these keys may gain or lose its other items, too.

@@ -31,9 +31,9 @@ impl OutboxEntry {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// The attribute's name and JSON that DynamoDB's outbox stores: the changed columns of the row after
-    /// the change, or a deleted row as it was. PostgreSQL keeps the other columns: not every value
-    /// comes back from JSON as it was.
+    /// The attribute's name and JSON that DynamoDB's outbox stores: the changed columns of the row
+    /// after the change, or a deleted row as it was. PostgreSQL keeps the other columns: not every
+    /// value comes back from JSON as it was.
     pub(super) fn kept(&self) -> Result<Option<(&'static str, String)>, serde_json::Error> {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => Ok(Some(("After", after.changed_since(before).json()?))),

@@ -126,8 +126,9 @@ impl Sides {
         }
     }
 
-    /// Compares all users' items with PostgreSQL's rows, and calls `take` for each difference. Returns
-    /// the number of compared users, and the number of users skipped because of concurrent writes.
+    /// Compares all users' items with PostgreSQL's rows, and calls `take` for each difference.
+    /// Returns the number of compared users, and the number of users skipped because of concurrent
+    /// writes.
     ///
     /// # Errors
     /// If a side does not answer, or `take` fails.

@@ -80,8 +80,8 @@ impl Reader {
                 };
                 ownerships.leader() == side
             };
-            // A finished cutover has no ownership records in DynamoDB, and the epoch alone would make
-            // PostgreSQL the leader.
+            // A finished cutover has no ownership records in DynamoDB, and the epoch alone would
+            // make PostgreSQL the leader.
             if is_leader && side == Side::Postgres && !own.is_open(side) && self.sides.is_finished().await? {
                 return self.of_dynamo(wanted).await;
             }

@@ -1,8 +1,9 @@
 //! Replication: the changes of one side are applied to the other, in their order.
 //!
-//! Changes of PostgreSQL are applied in batches. A batch is one change as far as DynamoDB is concerned: the
-//! items are made from the rows that PostgreSQL has now, which are at least as new as the last
-//! change of the batch. If they are newer, a later change is pending, and it gives the same items.
+//! Changes of PostgreSQL are applied in batches. A batch is one change as far as DynamoDB is
+//! concerned: the items are made from the rows that PostgreSQL has now, which are at least as new
+//! as the last change of the batch. If they are newer, a later change is pending, and it gives the
+//! same items.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -132,7 +133,8 @@ impl Sides {
         Ok(page)
     }
 
-    /// Applies successive changes of PostgreSQL to DynamoDB; false if the first is not the next one.
+    /// Applies successive changes of PostgreSQL to DynamoDB; false if the first is not the next
+    /// one.
     async fn apply_to_dynamo(&self, user: &str, entries: &[OutboxEntry]) -> Result<bool, Failure> {
         let Some((first, last)) = entries.first().zip(entries.last()) else { return Ok(true) };
         let fence = Fence::Replicated { after: first.version - 1, last: last.version };
@@ -140,8 +142,8 @@ impl Sides {
         self.write_or_wait(user, fence, writes).await
     }
 
-    /// Writes items to DynamoDB, except for those whose key another owner has; for these the user waits.
-    /// False if the fence has changed.
+    /// Writes items to DynamoDB, except for those whose key another owner has; for these the user
+    /// waits. False if the fence has changed.
     pub(super) async fn write_or_wait(
         &self,
         user: &str,
@@ -234,8 +236,8 @@ impl Sides {
         Ok(to_postgres + self.replicate_all_to(Side::Dynamo, parallel, stuck).await?)
     }
 
-    /// Replicates all changes to a side that are pending now. Changes that are made meanwhile are left
-    /// to their writers, so this ends however many are made.
+    /// Replicates all changes to a side that are pending now. Changes that are made meanwhile are
+    /// left to their writers, so this ends however many are made.
     pub(crate) async fn replicate_all_to(&self, to: Side, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
         let (until, count) = match to {
             Side::Postgres => (0, self.dynamo.pending().await?),

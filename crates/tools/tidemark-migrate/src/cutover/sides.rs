@@ -232,8 +232,9 @@ impl Sides {
             let loses = loses.collect();
             differences.push((Difference { user, partition, sort, what, kind, loses }, expected));
         }
-        // A row of another owner may have changed with which this user's rows are joined. Read before the
-        // ownership records: a change that is carried out in between raises their versions.
+        // A row of another owner may have changed with which this user's rows are joined. Read
+        // before the ownership records: a change that is carried out in between raises their
+        // versions.
         if !differences.is_empty() && self.postgres.pending_joined().await?.1 > 0 {
             return Ok(None);
         }
@@ -257,8 +258,8 @@ impl Sides {
         Ok(false)
     }
 
-    /// Whether an item may rightly be missing: it has expired, its row is rejected, or it is a login of
-    /// two users that belongs to the other one.
+    /// Whether an item may rightly be missing: it has expired, its row is rejected, or it is a
+    /// login of two users that belongs to the other one.
     pub(super) async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
         let ttl = self.world.mapping.target.ttl.as_ref().and_then(|name| item.attributes.get(name));
         let ttl = ttl.and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
@@ -306,9 +307,9 @@ impl Sides {
     }
 
     /// The writes in DynamoDB for a change made there, and the outbox entry for PostgreSQL.
-    /// `before` is the row that PostgreSQL has, `after` the row that it will have, and `rows` are the
-    /// related rows. `None` if the change must be made in PostgreSQL, because it affects all items
-    /// of the user or is too large for the outbox.
+    /// `before` is the row that PostgreSQL has, `after` the row that it will have, and `rows` are
+    /// the related rows. `None` if the change must be made in PostgreSQL, because it affects all
+    /// items of the user or is too large for the outbox.
     pub(super) async fn own_change(
         &self,
         row: &Row,
@@ -328,7 +329,8 @@ impl Sides {
             true => entry.after.clone(),
             false => self.postgres.user(user).await?,
         };
-        // PostgreSQL will delete further rows with this one; their items go in the same transaction.
+        // PostgreSQL will delete further rows with this one; their items go in the same
+        // transaction.
         let mut gone = Vec::new();
         if let (Some(before), true) = (&entry.before, is_gone) {
             let dependents = self.postgres.dependents(user, before, DEPENDENTS_MAX).await?;

@@ -11,8 +11,8 @@ use crate::{Failure, FailureKind};
 /// The number of users that an error names.
 const NAMED_MAX: usize = 5;
 
-/// The most users that are set aside: if more are stuck, the cause is not in their rows, and the list
-/// must not fill the memory.
+/// The most users that are set aside: if more are stuck, the cause is not in their rows, and the
+/// list must not fill the memory.
 const STUCK_MAX: usize = 10_000;
 
 /// The users that a pass could not finish, and why.

@@ -1,5 +1,5 @@
-//! Makes the items of rows again that have not changed themselves: a row of another owner with which
-//! they are joined has, or a key has become free.
+//! Makes the items of rows again that have not changed themselves: a row of another owner with
+//! which they are joined has, or a key has become free.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -30,8 +30,8 @@ const ROWS_OF_WRITER_MAX: usize = 50;
 type JoinedBy = (usize, usize, Vec<String>);
 
 impl Sides {
-    /// Makes the items again of all rows that are joined with rows of other owners that have changed
-    /// until now. A change is forgotten only after that, so a crash repeats it.
+    /// Makes the items again of all rows that are joined with rows of other owners that have
+    /// changed until now. A change is forgotten only after that, so a crash repeats it.
     pub(super) async fn touch_joined(&self, parallel: usize, stuck: &StuckUsers) -> Result<(), Failure> {
         let (until, _) = self.postgres.pending_joined().await?;
         let mut after = 0;
@@ -59,8 +59,8 @@ impl Sides {
         }
     }
 
-    /// The same for the changes of one owner's rows, as far as few rows are joined with them: a writer
-    /// does not wait for many.
+    /// The same for the changes of one owner's rows, as far as few rows are joined with them: a
+    /// writer does not wait for many.
     pub(super) async fn touch_some_joined(&self, user: &str) -> Result<(), Failure> {
         if !self.world.mapping.has_joins_across() {
             return Ok(());
@@ -130,8 +130,8 @@ impl Sides {
         stream::iter(touched).buffer_unordered(parallel).try_fold(true, |all, one| async move { Ok(all && one) }).await
     }
 
-    /// Touches rows of an owner and a table, wherever the owner is, and finishes a move of the owner
-    /// that was interrupted.
+    /// Touches rows of an owner and a table, wherever the owner is, and finishes a move of the
+    /// owner that was interrupted.
     async fn touch_until_done(&self, owner: &str, rows: &[Row]) -> Result<(), Failure> {
         for _ in 0..TRIES {
             if self.touch_of_owner(owner, rows).await? {
@@ -146,13 +146,14 @@ impl Sides {
         Err(FailureKind::Cutover.because(format!("user {owner} is moved back and forth")))
     }
 
-    /// Touches rows of an owner and a table on the side that owns the owner; false if neither does now.
+    /// Touches rows of an owner and a table on the side that owns the owner; false if neither does
+    /// now.
     pub(super) async fn touch_of_owner(&self, owner: &str, rows: &[Row]) -> Result<bool, Failure> {
         Ok(self.touch_in_dynamo(owner, rows).await? || self.postgres.touch(rows).await?.is_empty())
     }
 
-    /// Writes the items of rows again in DynamoDB, as a change that PostgreSQL only counts. False if
-    /// DynamoDB does not own the owner, or another change came first.
+    /// Writes the items of rows again in DynamoDB, as a change that PostgreSQL only counts. False
+    /// if DynamoDB does not own the owner, or another change came first.
     async fn touch_in_dynamo(&self, owner: &str, rows: &[Row]) -> Result<bool, Failure> {
         let ownership = self.dynamo.ownership(owner).await?;
         if !ownership.is_open(Side::Dynamo) {

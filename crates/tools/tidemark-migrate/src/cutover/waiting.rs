@@ -68,7 +68,8 @@ impl Sides {
             if !table.items.iter().any(|item| !item.is_own && is_reason(item.conflict.reason.as_str())) {
                 continue;
             }
-            // The line does not have the values of secret columns, and the row may have changed since.
+            // The line does not have the values of secret columns, and the row may have changed
+            // since.
             let row = Row::read(table, rejected.row.get());
             let row = row.map_err(|error| FailureKind::RunChanged.because(format!("{REJECTS}: {error}")))?;
             let Some(row) = self.postgres.row_by_id(&row).await? else { continue };
@@ -81,8 +82,8 @@ impl Sides {
         Ok(())
     }
 
-    /// Gives the keys of an owner's earlier rows to those who wait for them, if they are free. May be
-    /// repeated.
+    /// Gives the keys of an owner's earlier rows to those who wait for them, if they are free. May
+    /// be repeated.
     pub(super) async fn pass_on(&self, owner: &str, earlier: &[Row]) -> Result<(), Failure> {
         if !earlier.iter().any(|row| is_shared(&row.table)) {
             return Ok(());
@@ -108,8 +109,8 @@ impl Sides {
                 if holder.as_ref().is_some_and(|item| self.is_of_another(item, &waiting.owner)) {
                     break;
                 }
-                // An owner who is stuck, or between the sides, must not hold up the one who gave up the
-                // key.
+                // An owner who is stuck, or between the sides, must not hold up the one who gave up
+                // the key.
                 match Box::pin(self.claim(&waiting)).await {
                     Err(failure) if failure.kind != FailureKind::UserStuck => return Err(failure),
                     _ => {}

@@ -106,8 +106,8 @@ impl Writer {
         Err(WriteError::Moving(user.to_owned()))
     }
 
-    /// The row with its key and its owner as PostgreSQL writes them. Refuses a row that cannot mean what it
-    /// says: the parent decides about the owner, and not the request.
+    /// The row with its key and its owner as PostgreSQL writes them. Refuses a row that cannot mean
+    /// what it says: the parent decides about the owner, and not the request.
     async fn checked(&self, row: &Row, is_gone: bool) -> Result<Row, WriteError> {
         let postgres = &self.sides.postgres;
         if let Some(mistake) = postgres.mistake(row) {
@@ -162,8 +162,8 @@ impl Writer {
                 self.bring_owners_together(user, row).await?;
                 Ok(false)
             }
-            // If the user has moved, the reason may be a row of the user that was changed in DynamoDB, and
-            // PostgreSQL does not know that yet.
+            // If the user has moved, the reason may be a row of the user that was changed in
+            // DynamoDB, and PostgreSQL does not know that yet.
             PostgresWrite::UniqueViolation(_) | PostgresWrite::Refused(_)
                 if postgres.ownership(user).await.is_ok_and(|ownership| !ownership.is_open(Side::Postgres)) =>
             {
@@ -174,8 +174,8 @@ impl Writer {
         }
     }
 
-    /// A row that changes its owner is written in PostgreSQL, in one statement for both owners: they
-    /// move there first.
+    /// A row that changes its owner is written in PostgreSQL, in one statement for both owners:
+    /// they move there first.
     async fn bring_owners_together(&self, user: &str, row: &Row) -> Result<(), WriteError> {
         let before = self.sides.postgres.row_by_id(row).await?.and_then(|before| before.owner);
         if let Some(owner) = before.filter(|owner| owner != user) {
@@ -185,8 +185,8 @@ impl Writer {
         Ok(())
     }
 
-    /// A row is deleted in PostgreSQL together with rows of other owners, or changes them: these owners
-    /// move there first.
+    /// A row is deleted in PostgreSQL together with rows of other owners, or changes them: these
+    /// owners move there first.
     async fn bring_dependents(&self, user: &str, row: &Row) -> Result<(), WriteError> {
         let postgres = &self.sides.postgres;
         // Otherwise it was this owner's move that has refused the delete.
@@ -233,8 +233,8 @@ impl Writer {
         if is_gone && before.is_none() {
             return Ok(true);
         }
-        // Only the columns that the application gives change. PostgreSQL receives them later, and must be
-        // able to store them then.
+        // Only the columns that the application gives change. PostgreSQL receives them later, and
+        // must be able to store them then.
         let after = match self.sides.postgres.preview(row, is_gone).await? {
             Preview::Stored(after) => after,
             Preview::UniqueViolation(index) => return Err(unique(row, &index)),

@@ -21,13 +21,13 @@ pub(super) struct MarkerDraft {
     pub(super) when: Option<String>,
     /// PostgreSQL and the mapping may fold a text differently.
     pub(super) is_folded: bool,
-    /// Attributes with the hash of a secret, because the marker's key would show the value: the name
-    /// and the expression.
+    /// Attributes with the hash of a secret, because the marker's key would show the value: the
+    /// name and the expression.
     pub(super) hashed: Vec<(String, String)>,
 }
 
-/// The marker of an index. The error says what the mapping lacks, for people; `Ok(None)` if the keys of
-/// the items are unique already.
+/// The marker of an index. The error says what the mapping lacks, for people; `Ok(None)` if the
+/// keys of the items are unique already.
 pub(super) fn of_index(
     table: &SourceTable,
     place: &Place,

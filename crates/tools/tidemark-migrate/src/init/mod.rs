@@ -29,8 +29,8 @@ pub struct Arguments {
     /// Only these tables, separated by commas. Without it, all tables of the schema.
     #[arg(long, value_name = "TABLES", value_delimiter = ',')]
     tables: Vec<String>,
-    /// The tables whose rows are owners: users, customers, tenants. Rows of one owner move together.
-    /// Without it, the foreign keys decide.
+    /// The tables whose rows are owners: users, customers, tenants. Rows of one owner move
+    /// together. Without it, the foreign keys decide.
     #[arg(long, value_name = "TABLES", value_delimiter = ',')]
     owner: Vec<String>,
 }

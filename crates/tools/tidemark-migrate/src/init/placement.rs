@@ -1,5 +1,5 @@
-//! Chooses the owners, and for each other table the foreign key that leads to one. Rows of one owner
-//! move together, so the best owner is the table that most other tables depend on.
+//! Chooses the owners, and for each other table the foreign key that leads to one. Rows of one
+//! owner move together, so the best owner is the table that most other tables depend on.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -45,7 +45,8 @@ pub struct Arguments {
     /// Creates the table if there is none, with the keys of the mapping and billed by request.
     #[arg(long)]
     create_table: bool,
-    /// Loads all items again, under the same conditions: mends what `check` found missing or changed.
+    /// Loads all items again, under the same conditions: mends what `check` found missing or
+    /// changed.
     #[arg(long)]
     again: bool,
     /// The most write units a second, without those of the indexes. A new on-demand table takes

@@ -69,8 +69,8 @@ impl Writer {
         Ok(puts)
     }
 
-    /// Whether each item is new. An item is not written if its key exists, if there was no capacity for it, or
-    /// for another reason, which [`Writer::replace`] meets again.
+    /// Whether each item is new. An item is not written if its key exists, if there was no capacity
+    /// for it, or for another reason, which [`Writer::replace`] meets again.
     ///
     /// Unlike a put of BatchWriteItem, each INSERT of the batch has the condition that its key does
     /// not exist, at the price of a plain put. After a lost reply, [`Writer::replace`] handles the

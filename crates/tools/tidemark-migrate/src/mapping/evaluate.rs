@@ -39,8 +39,8 @@ pub trait Extension: fmt::Debug + Send + Sync {
     /// Why the value cannot be converted.
     fn convert(&self, conversion: usize, input: &Value, arguments: &[Value]) -> Result<Value, Reject>;
 
-    /// A value that [`Extension::convert`] turns into `output`, for the way back to PostgreSQL; `None` if
-    /// there is none.
+    /// A value that [`Extension::convert`] turns into `output`, for the way back to PostgreSQL;
+    /// `None` if there is none.
     fn invert(&self, _conversion: usize, _output: &Value, _arguments: &[Value]) -> Option<Value> {
         None
     }

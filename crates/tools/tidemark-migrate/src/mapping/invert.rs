@@ -1,5 +1,5 @@
-//! Reads a mapping backwards: the columns of a row from the key and the attributes of its item. Each
-//! result is checked forwards: the row must become the item again.
+//! Reads a mapping backwards: the columns of a row from the key and the attributes of its item.
+//! Each result is checked forwards: the row must become the item again.
 
 use std::collections::BTreeMap;
 
@@ -246,7 +246,8 @@ fn of_attribute(attribute: &AttributeValue) -> Value {
     }
 }
 
-/// An attribute as JSON, with all digits of its numbers; `None` for bytes, which JSON does not have.
+/// An attribute as JSON, with all digits of its numbers; `None` for bytes, which JSON does not
+/// have.
 fn json(attribute: &AttributeValue) -> Option<String> {
     let quoted = |text: &String| serde_json::to_string(text).ok();
     let list = |all: Option<Vec<String>>| all.map(|all| format!("[{}]", all.join(",")));

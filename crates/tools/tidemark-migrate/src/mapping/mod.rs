@@ -139,8 +139,8 @@ impl Mapping {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// A row of a table, from the JSON of its columns: by PostgreSQL's names, with texts, numbers and
-    /// `null`. A write leaves the columns as they are that the JSON does not have.
+    /// A row of a table, from the JSON of its columns: by PostgreSQL's names, with texts, numbers
+    /// and `null`. A write leaves the columns as they are that the JSON does not have.
     ///
     /// # Errors
     /// `option` if there is no such table, or the text is not a JSON object, or has a name twice.

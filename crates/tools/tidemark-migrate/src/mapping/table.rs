@@ -187,8 +187,8 @@ impl ColumnType {
 }
 
 impl Table {
-    /// Whether an item is the first one of its row that no other owner has: the row exists as long as
-    /// this item does.
+    /// Whether an item is the first one of its row that no other owner has: the row exists as long
+    /// as this item does.
     pub(crate) fn is_first_own(&self, spec: usize) -> bool {
         self.items.iter().position(|spec| spec.is_own) == Some(spec)
     }

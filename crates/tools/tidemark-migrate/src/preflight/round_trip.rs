@@ -1,5 +1,5 @@
-//! Proves for each column that its values come back from JSON as they were: the capture, the export and
-//! each write carry them as JSON.
+//! Proves for each column that its values come back from JSON as they were: the capture, the export
+//! and each write carry them as JSON.
 
 use tokio_postgres::Client;
 
@@ -11,9 +11,9 @@ use crate::{Failure, FailureKind};
 /// The most rows of a table that are compared.
 const ROWS_MAX: i64 = 100_000;
 
-/// Compares the texts of each value before and after, in PostgreSQL. A column whose values do not come back
-/// stops the migration. A column of JSON is only named: a write leaves the columns as they are that it
-/// does not give.
+/// Compares the texts of each value before and after, in PostgreSQL. A column whose values do not
+/// come back stops the migration. A column of JSON is only named: a write leaves the columns as
+/// they are that it does not give.
 pub(super) async fn find(
     client: &Client,
     schema: &Schema,

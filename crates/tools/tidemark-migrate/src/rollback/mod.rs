@@ -36,7 +36,8 @@ pub struct Arguments {
     /// for it.
     #[arg(long, value_name = "RUN")]
     confirm: Option<String>,
-    /// After `finished --way-back`: opens PostgreSQL again although some items are not brought back.
+    /// After `finished --way-back`: opens PostgreSQL again although some items are not brought
+    /// back.
     #[arg(long)]
     accept_losses: bool,
     /// The number of users that are moved at once.

@@ -8,7 +8,8 @@ use crate::cutover::{NOT_RETURNED, Plan, Sides};
 use crate::run::Run;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
-/// Brings PostgreSQL's rows to the state of the items, and opens PostgreSQL again if nothing is left.
+/// Brings PostgreSQL's rows to the state of the items, and opens PostgreSQL again if nothing is
+/// left.
 pub(super) async fn run(run: &Run, arguments: &Arguments, sides: &Sides, plan: &Plan) -> Result<Report, Failure> {
     match sides.postgres().way_back_until().await? {
         Some((_, false)) => {}

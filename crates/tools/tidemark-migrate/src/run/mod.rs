@@ -15,7 +15,8 @@
 //! | `set-aside.jsonl` | repair | changes that one side refused |
 //! | `report-<phase>.json` | all | the phase's report |
 //!
-//! From dual on, `cutover`, `repair` and `rollback` need only the files `*.json` directly in the folder.
+//! From dual on, `cutover`, `repair` and `rollback` need only the files `*.json` directly in the
+//! folder.
 //!
 //! The folder holds personal data and tokens, so only its owner may access it.
 

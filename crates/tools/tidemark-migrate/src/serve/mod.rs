@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     /// The address that the API listens at.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     listen: SocketAddr,
-    /// The file with the token that every request has to send: `Authorization: Bearer <token>`. It has
-    /// at least 16 characters.
+    /// The file with the token that every request has to send: `Authorization: Bearer <token>`. It
+    /// has at least 16 characters.
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
     /// The most connections to PostgreSQL, and the most requests at a time.
@@ -49,8 +49,8 @@ fn option(why: impl std::fmt::Display) -> Failure {
     FailureKind::Options.because(why)
 }
 
-/// Reads the token. Without one, a web page could call the sidecar at an address of this machine, or by
-/// a name that resolves to it.
+/// Reads the token. Without one, a web page could call the sidecar at an address of this machine,
+/// or by a name that resolves to it.
 fn read_token(file: &Path) -> Result<SecretString, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| option(format!("{name}: {error}")))?;

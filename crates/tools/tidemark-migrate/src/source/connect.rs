@@ -103,8 +103,8 @@ pub async fn database_identity(client: &Client) -> Result<Option<String>, Failur
     }
 }
 
-/// Refuses tables that have changed since the capture began. Without a capture, and for a role that takes no
-/// part in it, there is nothing to compare.
+/// Refuses tables that have changed since the capture began. Without a capture, and for a role that
+/// takes no part in it, there is nothing to compare.
 ///
 /// # Errors
 /// `schema-changed` with each difference; `source-unreadable`, `source-gone`.

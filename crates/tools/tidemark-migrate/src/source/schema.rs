@@ -109,7 +109,8 @@ pub(crate) async fn foreign_keys<C: GenericClient + Sync>(
     Ok(rows.iter().map(foreign_key).collect())
 }
 
-/// The tables of a schema from which others inherit, each with another one; partitions do not count.
+/// The tables of a schema from which others inherit, each with another one; partitions do not
+/// count.
 pub(crate) async fn heirs<C: GenericClient + Sync>(client: &C, schema: &str) -> Result<Vec<(String, String)>, Failure> {
     let sql = "SELECT parent.relname::text, heir.relname::text FROM pg_inherits
                JOIN pg_class parent ON parent.oid = inhparent JOIN pg_class heir ON heir.oid = inhrelid
@@ -191,11 +192,12 @@ impl Schema {
         Ok(Self { name, mapping, columns, restricted, left_behind, heirs, dependencies })
     }
 
-    /// Refuses missing columns, other types, and unknown columns that the mapping does not leave behind.
+    /// Refuses missing columns, other types, and unknown columns that the mapping does not leave
+    /// behind.
     ///
     /// # Errors
-    /// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`; each
-    /// names all its tables or columns.
+    /// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`,
+    /// `schema-column-type`; each names all its tables or columns.
     pub fn check(&self) -> Result<(), Failure> {
         let (mut missing_tables, mut missing, mut extra, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for table in &self.mapping.tables {

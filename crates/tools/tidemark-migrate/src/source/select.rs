@@ -72,8 +72,9 @@ impl Schema {
         json
     }
 
-    /// The expression that orders joined rows by a column, as [`Row::joined`](crate::row::Row::joined)
-    /// does: numbers by value, and everything else by the bytes of its text.
+    /// The expression that orders joined rows by a column, as
+    /// [`Row::joined`](crate::row::Row::joined) does: numbers by value, and everything else by the
+    /// bytes of its text.
     fn order(&self, table: &Table, column: &str) -> Option<String> {
         let name = self.column(table, column)?;
         let kind = self.columns.get(&table.name)?.get(name)?;

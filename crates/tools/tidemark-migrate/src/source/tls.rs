@@ -1,5 +1,6 @@
-//! TLS for PostgreSQL: `sslmode`, `sslrootcert`, `sslcert` and `sslkey` of the connection string, as
-//! libpq means them. They concern PostgreSQL alone; AWS is always verified with the machine's roots.
+//! TLS for PostgreSQL: `sslmode`, `sslrootcert`, `sslcert` and `sslkey` of the connection string,
+//! as libpq means them. They concern PostgreSQL alone; AWS is always verified with the machine's
+//! roots.
 
 use std::path::PathBuf;
 use std::sync::Arc;

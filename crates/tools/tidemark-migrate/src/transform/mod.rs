@@ -1,5 +1,6 @@
 //! `transform`: turns rows into items. The result is deterministic and does not depend on the order
-//! of the rows. Memory holds the rows of some owners at a time, so it does not grow with the tables.
+//! of the rows. Memory holds the rows of some owners at a time, so it does not grow with the
+//! tables.
 
 mod claims;
 mod output;

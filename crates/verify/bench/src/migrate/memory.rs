@@ -1,5 +1,5 @@
-//! The memory that each phase of a migration takes at most, for some rows and for ten times as many.
-//! Each phase is a process of its own: this program, called as `okusuri-migrate`.
+//! The memory that each phase of a migration takes at most, for some rows and for ten times as
+//! many. Each phase is a process of its own: this program, called as `okusuri-migrate`.
 
 use std::path::Path;
 use std::process::{ExitCode, Stdio};

@@ -1,4 +1,5 @@
-//! How fast `okusuri-migrate` loads, beside what the engine takes at best, and how fast it replicates.
+//! How fast `okusuri-migrate` loads, beside what the engine takes at best, and how fast it
+//! replicates.
 
 pub(crate) mod memory;
 mod replication;

@@ -1,5 +1,5 @@
-//! Databases of applications that are not ours: a shop, an issue tracker and a chat, each with 100,000
-//! unusual rows, a mapping, and the items that a migration is expected to make.
+//! Databases of applications that are not ours: a shop, an issue tracker and a chat, each with
+//! 100,000 unusual rows, a mapping, and the items that a migration is expected to make.
 //!
 //! The rows and the expected items are made in SQL, without the migration's code.
 

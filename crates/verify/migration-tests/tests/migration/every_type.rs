@@ -1,6 +1,6 @@
-//! A table with a column of every type that PostgreSQL and its common extensions offer moves there and
-//! back. A twin that only SQL changes says what is expected. The database has settings that change how
-//! values are written.
+//! A table with a column of every type that PostgreSQL and its common extensions offer moves there
+//! and back. A twin that only SQL changes says what is expected. The database has settings that
+//! change how values are written.
 
 use std::collections::BTreeSet;
 

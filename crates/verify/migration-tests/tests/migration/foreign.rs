@@ -10,7 +10,8 @@ use tidemark_migrate::item::dynamo_json;
 use tidemark_migrate::mapping::value::number;
 use tokio_postgres::Client;
 
-/// A value in one spelling: the members of objects are sorted, and numbers have no zeros at their ends.
+/// A value in one spelling: the members of objects are sorted, and numbers have no zeros at their
+/// ends.
 fn plain(json: &str) -> String {
     match json.trim().as_bytes().first() {
         Some(b'{') => {

@@ -1,5 +1,5 @@
-//! An address, or a login, that several users have leads to one of them. When this user gives it up, it
-//! leads to the next one.
+//! An address, or a login, that several users have leads to one of them. When this user gives it
+//! up, it leads to the next one.
 
 use migration_tests::okusuri_source::SCHEMA;
 use migration_tests::{Migration, okusuri_row};
@@ -10,8 +10,8 @@ use tidemark_migrate::row::Row;
 
 use super::cutover::{compared, run_of, sides};
 
-/// Three users with one address, of whom `ann` verified it first and `bob` next; and two users with one
-/// login.
+/// Three users with one address, of whom `ann` verified it first and `bob` next; and two users with
+/// one login.
 const ROWS: &str = "
     INSERT INTO \"user\" (id, name, email, \"emailVerified\", \"createdAt\", \"updatedAt\") VALUES
         ('ann', 'Ann', 'one@example.com', true, '2024-01-01', '2024-01-01'),

@@ -127,8 +127,8 @@ async fn a_draft_of_init_copies_an_issue_tracker_and_a_chat_as_it_is() {
     assert_copied_by_draft(CHAT, FEWER_ROOMS, &["rooms", "users"]).await;
 }
 
-/// A table is a lookup table because of its rows, and a restored dump has no statistics of them. By its
-/// columns alone this one would own the classes.
+/// A table is a lookup table because of its rows, and a restored dump has no statistics of them. By
+/// its columns alone this one would own the classes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draft_of_init_counts_rows_without_statistics() {
     let mut postgres = Postgres::start().await.unwrap();

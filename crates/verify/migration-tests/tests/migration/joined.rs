@@ -1,5 +1,5 @@
-//! Rows that are joined with rows of other owners: when such a row changes, their items are made again,
-//! wherever their owners are.
+//! Rows that are joined with rows of other owners: when such a row changes, their items are made
+//! again, wherever their owners are.
 
 use std::collections::BTreeMap;
 

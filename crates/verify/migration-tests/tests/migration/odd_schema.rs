@@ -1,5 +1,6 @@
-//! A schema with what applications have and no textbook: names that are words of SQL or of the tool,
-//! keys of unusual types, tables that refer to themselves, and constraints that are checked late.
+//! A schema with what applications have and no textbook: names that are words of SQL or of the
+//! tool, keys of unusual types, tables that refer to themselves, and constraints that are checked
+//! late.
 
 use migration_tests::Migration;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! An application in Node lives through a cutover with two sidecars, which are killed meanwhile. And
-//! what the sidecar answers to mistakes.
+//! An application in Node lives through a cutover with two sidecars, which are killed meanwhile.
+//! And what the sidecar answers to mistakes.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

@@ -54,7 +54,8 @@ async fn a_row_that_postgresql_refuses_stops_its_own_user_only_and_can_be_set_as
     }
     migration.phase("cutover", &["--to", "100%"]).await.unwrap();
     assert_eq!(writer.put(&setting(3_000_001)).await.unwrap(), Side::Dynamo);
-    // PostgreSQL learns of a unique index while the next change waits, as if its writer had been killed.
+    // PostgreSQL learns of a unique index while the next change waits, as if its writer had been
+    // killed.
     client.batch_execute("UPDATE tidemark_migration.plan SET phase = 'capture'").await.unwrap();
     assert_eq!(writer.put(&setting(3_000_002)).await.unwrap(), Side::Dynamo);
     client

@@ -1,4 +1,5 @@
-//! What PostgreSQL computes or refuses by itself: defaults, computed columns, triggers and constraints.
+//! What PostgreSQL computes or refuses by itself: defaults, computed columns, triggers and
+//! constraints.
 
 use std::collections::BTreeMap;
 

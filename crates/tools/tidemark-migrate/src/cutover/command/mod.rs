@@ -51,12 +51,13 @@ pub struct Arguments {
     /// Finishes although items differ from PostgreSQL's rows.
     #[arg(long)]
     accept_differences: bool,
-    /// With `--to finished`: for so many days, `rollback` can still return. It then makes PostgreSQL's rows
-    /// from the items that the new application has written. The same command again gives other days.
+    /// With `--to finished`: for so many days, `rollback` can still return. It then makes
+    /// PostgreSQL's rows from the items that the new application has written. The same command
+    /// again gives other days.
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
     way_back: Option<u16>,
-    /// With `--to dual` and the percentages: replicates what other programs change from then on, until
-    /// Ctrl-C.
+    /// With `--to dual` and the percentages: replicates what other programs change from then on,
+    /// until Ctrl-C.
     #[arg(long)]
     follow: bool,
     /// The number of users that are moved at once.

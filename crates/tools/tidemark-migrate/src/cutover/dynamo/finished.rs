@@ -1,5 +1,5 @@
-//! Reads of the whole table, and the end of a cutover in it: which runs are finished, and the removal of a
-//! run's own items.
+//! Reads of the whole table, and the end of a cutover in it: which runs are finished, and the
+//! removal of a run's own items.
 
 use aws_sdk_dynamodb::types::Select;
 use futures::{Stream, StreamExt, stream};

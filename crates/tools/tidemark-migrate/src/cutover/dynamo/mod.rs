@@ -202,8 +202,8 @@ impl Dynamo {
         Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
-    /// Writes a change and its fence in one transaction. A change of many or large items is written in
-    /// several transactions, each under the same condition.
+    /// Writes a change and its fence in one transaction. A change of many or large items is written
+    /// in several transactions, each under the same condition.
     pub(super) async fn write(
         &self,
         user: &str,

@@ -77,8 +77,8 @@ impl Dynamo {
         request.expression_attribute_values(":partition", s(self.outbox_partition(shard)))
     }
 
-    /// The keys of the next changes that are not replicated to PostgreSQL; `None` after the last one.
-    /// Only keys, and not all at once: a backlog may be larger than memory.
+    /// The keys of the next changes that are not replicated to PostgreSQL; `None` after the last
+    /// one. Only keys, and not all at once: a backlog may be larger than memory.
     pub(super) async fn next_outbox_keys(&self, place: &mut OutboxPlace) -> Result<Option<Vec<Attributes>>, Failure> {
         if place.shard == SHARDS {
             return Ok(None);
@@ -94,7 +94,8 @@ impl Dynamo {
         Ok(Some(page.items.unwrap_or_default()))
     }
 
-    /// The users of the next changes that are not replicated to PostgreSQL; `None` after the last one.
+    /// The users of the next changes that are not replicated to PostgreSQL; `None` after the last
+    /// one.
     pub(in crate::cutover) async fn next_pending_users(
         &self,
         place: &mut OutboxPlace,

@@ -7,19 +7,19 @@ use crate::mapping::{Table, TableOwner};
 use crate::source::{SETTINGS, literal, source_failure};
 use crate::{Failure, FailureKind, preflight};
 
-/// The class of the advisory locks by which a move asks the writers of a user to give way ("tide"), and
-/// the lock of an installation.
+/// The class of the advisory locks by which a move asks the writers of a user to give way ("tide"),
+/// and the lock of an installation.
 const MOVE_LOCK: &str = "1953064037";
 
 /// Waits at most five seconds for a lock of a table, in a transaction.
 const WAIT_SHORTLY: &str = "SET LOCAL lock_timeout = '5s';";
 
-/// The trigger that restores a row's values. Of the BEFORE triggers, the one whose name is last in the
-/// order of bytes fires last.
+/// The trigger that restores a row's values. Of the BEFORE triggers, the one whose name is last in
+/// the order of bytes fires last.
 const RESTORE: &str = "\"~tidemark_restore\"";
 
-/// Keeps others from changing a captured table. Only a superuser may create an event trigger; the commands
-/// compare the tables in any case.
+/// Keeps others from changing a captured table. Only a superuser may create an event trigger; the
+/// commands compare the tables in any case.
 const GUARD_SCHEMA: &str = "DO $$ BEGIN
     IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
         AND NOT EXISTS (SELECT FROM pg_event_trigger WHERE evtname = 'tidemark_schema') THEN
@@ -39,9 +39,9 @@ impl Postgres {
         preflight::check(&self.client, &self.schema).await
     }
 
-    /// Waits until no other command works on the cutover, from this folder or a copy of it, and lets none
-    /// begin before this session ends. A command that was killed may have left a statement behind that
-    /// PostgreSQL still carries out.
+    /// Waits until no other command works on the cutover, from this folder or a copy of it, and
+    /// lets none begin before this session ends. A command that was killed may have left a
+    /// statement behind that PostgreSQL still carries out.
     pub(crate) async fn lock_cutover(&self) -> Result<(), Failure> {
         // The lock belongs to the session.
         let lock = format!("SET lock_timeout = '60s'; SELECT pg_advisory_lock({MOVE_LOCK}); RESET lock_timeout");
@@ -52,8 +52,8 @@ impl Postgres {
         })
     }
 
-    /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five seconds
-    /// for concurrent writes.
+    /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five
+    /// seconds for concurrent writes.
     pub(in crate::cutover) async fn install(&self, run: &str) -> Result<(), Failure> {
         // The owners come before the first trigger, when nobody can wait for them.
         let (tables, owners, triggers) = (self.tables_sql(), self.owners_sql(), self.triggers_sql());
@@ -87,7 +87,8 @@ impl Postgres {
         sql
     }
 
-    /// Creates an ownership record for each owner. An owner without one gets it with the first change.
+    /// Creates an ownership record for each owner. An owner without one gets it with the first
+    /// change.
     fn owners_sql(&self) -> String {
         let mapping = &self.schema.mapping;
         let tables = mapping.owners.iter().filter_map(|owner| Some((owner, mapping.table(&owner.table)?)));

@@ -74,8 +74,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// The next rows in the order of their keys that are joined with rows of these values: only their
-    /// keys and owners.
+    /// The next rows in the order of their keys that are joined with rows of these values: only
+    /// their keys and owners.
     pub(in crate::cutover) async fn rows_joined_by(
         &self,
         (table, join): (&Arc<Table>, &Join),

@@ -88,7 +88,8 @@ impl Postgres {
         &self.schema
     }
 
-    /// Reads a row's JSON. Without a column that the mapping uses, its items would lose an attribute.
+    /// Reads a row's JSON. Without a column that the mapping uses, its items would lose an
+    /// attribute.
     fn read(&self, table: &Arc<Table>, json: &str) -> Result<Row, Failure> {
         let row = Row::read(table, json).map_err(|error| unreadable(&table.name, error))?;
         let gone = self.schema.mapped_columns(table).find(|column| !row.columns.contains_key(*column));
@@ -109,8 +110,8 @@ impl Postgres {
         self.physical_equals(table, "this", self.schema.column(table, column).unwrap_or(column), parameter)
     }
 
-    /// The same for a column by its name in PostgreSQL, of a row of any name. A subquery converts the
-    /// parameter once, and not for each row.
+    /// The same for a column by its name in PostgreSQL, of a row of any name. A subquery converts
+    /// the parameter once, and not for each row.
     fn physical_equals(&self, table: &Table, row: &str, name: &str, parameter: usize) -> String {
         let (table, quoted, name) = (self.table(table), quoted(name), literal(name));
         format!(
@@ -175,7 +176,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Until when a finished cutover can be rolled back, in RFC 3339, and whether this time is over.
+    /// Until when a finished cutover can be rolled back, in RFC 3339, and whether this time is
+    /// over.
     pub(crate) async fn way_back_until(&self) -> Result<Option<(String, bool)>, Failure> {
         let sql = "SELECT to_char(way_back_until AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), way_back_until < now()
                    FROM tidemark_migration.plan WHERE way_back_until IS NOT NULL";
@@ -197,7 +199,8 @@ impl Postgres {
 
     /// The next users and their ownership records, by id.
     pub(super) async fn users_after(&self, user: &str) -> Result<Vec<(String, Ownership)>, Failure> {
-        // The capture has made a record for each owner, and its triggers make one for each new owner.
+        // The capture has made a record for each owner, and its triggers make one for each new
+        // owner.
         let sql = "SELECT user_id, epoch, version FROM tidemark_migration.ownerships
                    WHERE user_id > $1 ORDER BY user_id LIMIT $2";
         let rows = self.client.query(sql, &[&user, &USERS_PER_PAGE]).await.map_err(source_failure)?;

@@ -103,7 +103,8 @@ impl Postgres {
         self.rows_where(table, &filter, &parameters).await
     }
 
-    /// The owner's rows of other tables with which a changed row is joined, before or after the change.
+    /// The owner's rows of other tables with which a changed row is joined, before or after the
+    /// change.
     pub(in crate::cutover) async fn rows_joining(
         &self,
         user: &str,
@@ -174,8 +175,8 @@ impl Postgres {
     }
 
     /// The condition that a row is similar to one of several rows, whose values are in arrays, the
-    /// parameters from `first` on. PostgreSQL puts the values into a hash table, so a row is compared
-    /// once, and not with each of them.
+    /// parameters from `first` on. PostgreSQL puts the values into a hash table, so a row is
+    /// compared once, and not with each of them.
     fn are_similar(&self, table: &Table, conditions: &[&Similar], first: usize) -> String {
         if conditions.is_empty() {
             return "true".to_owned();
@@ -228,8 +229,8 @@ impl Postgres {
         Ok(all)
     }
 
-    /// The id of an owner in a table, and the condition that a row belongs to the owner with the id in
-    /// a parameter.
+    /// The id of an owner in a table, and the condition that a row belongs to the owner with the id
+    /// in a parameter.
     fn of_owner<'o>(&self, table: &Table, user: &'o str, parameter: usize) -> Option<(&'o str, String)> {
         let id = self.schema.mapping.id_of(table.owner.as_ref()?, user)?;
         Some((id, self.owner_equals(table, "this", parameter)?))

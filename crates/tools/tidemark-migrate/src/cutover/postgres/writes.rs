@@ -47,8 +47,8 @@ impl Postgres {
         Some(format!("{table} has no column {unknown:?}"))
     }
 
-    /// The row with the columns of its key and its owner as PostgreSQL writes them, such as a uuid in lower
-    /// case; or why they are no values of their types.
+    /// The row with the columns of its key and its owner as PostgreSQL writes them, such as a uuid
+    /// in lower case; or why they are no values of their types.
     pub(in crate::cutover) async fn normalised(&self, row: &Row) -> Result<Result<Row, String>, Failure> {
         let (table, owner) = (&row.table, row.table.owner.as_ref());
         let mut names = self.schema.key_columns(table);
@@ -257,12 +257,12 @@ fn unique_index(error: &tokio_postgres::Error) -> Option<String> {
     Some(violated.constraint().unwrap_or("a unique index").to_owned())
 }
 
-/// The classes of SQLSTATE that are not about a row: PostgreSQL or the connection is in trouble, another
-/// transaction was faster, or a right or a table is missing.
+/// The classes of SQLSTATE that are not about a row: PostgreSQL or the connection is in trouble,
+/// another transaction was faster, or a right or a table is missing.
 const NOT_ABOUT_ROW: [&str; 10] = ["08", "25", "28", "40", "42", "53", "55", "57", "58", "TM"];
 
-/// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that types and triggers
-/// raise.
+/// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that types and
+/// triggers raise.
 fn refusal(error: tokio_postgres::Error) -> Result<String, Failure> {
     let is_about_row = error.code().is_some_and(|code| {
         // The input of some types raises a syntax error.

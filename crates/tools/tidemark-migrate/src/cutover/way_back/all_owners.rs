@@ -1,4 +1,5 @@
-//! The way back of all owners: those that PostgreSQL knows, and those that the new application has made.
+//! The way back of all owners: those that PostgreSQL knows, and those that the new application has
+//! made.
 
 use std::collections::BTreeSet;
 

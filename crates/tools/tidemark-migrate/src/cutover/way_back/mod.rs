@@ -30,9 +30,9 @@ pub(crate) struct NotReturned {
     pub(crate) owner: String,
     pub(crate) partition: String,
     pub(crate) sort: String,
-    /// `unknown`: the mapping has no such item; `no-row`: no row can be made from it; `attributes`: its
-    /// row has other values; `missing`: it is deleted, and its row stays; `refused`: PostgreSQL refuses
-    /// the row.
+    /// `unknown`: the mapping has no such item; `no-row`: no row can be made from it; `attributes`:
+    /// its row has other values; `missing`: it is deleted, and its row stays; `refused`: PostgreSQL
+    /// refuses the row.
     pub(crate) what: &'static str,
     /// The attributes that are not brought back, or what PostgreSQL says.
     pub(crate) detail: String,
@@ -60,7 +60,8 @@ impl Returning {
     }
 }
 
-/// The place of a row, the place of the item among those of its table, and the item that the row becomes.
+/// The place of a row, the place of the item among those of its table, and the item that the row
+/// becomes.
 type Winner = (usize, usize, Item);
 
 /// The state of an owner on the way back.
@@ -123,8 +124,8 @@ impl Sides {
 impl OwnerReturn<'_> {
     /// Changes the rows so that they become the items.
     fn read(&mut self, winners: &BTreeMap<Key, Winner>, found: &BTreeMap<Key, Attributes>) {
-        // An owner's own row first, and the first item of each table before the others, which may be
-        // made of the same row.
+        // An owner's own row first, and the first item of each table before the others, which may
+        // be made of the same row.
         let mut waiting = Vec::new();
         for (key, item) in found {
             if let Some((place, spec, _)) = winners.get(key) {
@@ -213,8 +214,8 @@ impl OwnerReturn<'_> {
     /// Deletes the row of an item that is gone.
     fn remove(&mut self, key: &Key, place: usize, spec: usize) {
         let table = Arc::clone(&self.rows[place].after.table);
-        // An item that depends on a condition, or that comes beside another one, may be gone although
-        // its row stays.
+        // An item that depends on a condition, or that comes beside another one, may be gone
+        // although its row stays.
         if table.is_first_own(spec) && table.items[spec].when.is_none() {
             self.rows[place].is_gone = true;
         } else {
@@ -308,8 +309,8 @@ impl OwnerReturn<'_> {
     }
 }
 
-/// The columns with as many of the item's attributes as the mapping determines, and the names of the
-/// other ones.
+/// The columns with as many of the item's attributes as the mapping determines, and the names of
+/// the other ones.
 fn adjusted(inverse: Inverse<'_>, columns: &Columns, spec: usize, item: &Attributes) -> (Columns, Vec<String>) {
     let (mut columns, mut lost) = (columns.clone(), Vec::new());
     let spec = &inverse.table.items[spec];

@@ -174,8 +174,8 @@ async fn a_table_may_be_partitioned_if_ids_are_unique() {
     assert_untouched(&by_time.postgres.client().await.unwrap()).await;
 }
 
-/// Today's better-auth as its generator for Drizzle writes it, with serial ids, and the application's
-/// tables with uuids, an enumeration and a case-insensitive text.
+/// Today's better-auth as its generator for Drizzle writes it, with serial ids, and the
+/// application's tables with uuids, an enumeration and a case-insensitive text.
 const DRIZZLE: &str = r#"
     CREATE EXTENSION IF NOT EXISTS citext;
     CREATE TYPE platform AS ENUM ('web', 'ios', 'android');

@@ -162,7 +162,8 @@ pub(super) const CHAT: Live = Live {
         "UPDATE messages SET body = coalesce(body, '') || '!', edited_at = '2025-07-01' WHERE id / 41943040 % 7 = ROUND AND octet_length(body) < 1000",
         "UPDATE messages SET deleted_at = '2025-07-07' WHERE id / 41943040 % 13 = ROUND",
         "DELETE FROM messages WHERE id / 41943040 % 19 = ROUND",
-        // A user who comes back finds that another one has the token, and the oracle would give it back.
+        // A user who comes back finds that another one has the token, and the oracle would give it
+        // back.
         "UPDATE users SET deleted_at = CASE WHEN deleted_at IS NULL THEN timestamptz '2025-07-07' END WHERE hashtext(handle::text) % 9 = ROUND
             AND (deleted_at IS NULL OR id NOT IN (SELECT user_id FROM devices WHERE id % 9 IN (1, 2) AND user_id IS NOT NULL))",
         "UPDATE members SET nickname = 'ROUND', last_read_id = ROUND WHERE hashtext(user_id::text) % 7 = ROUND",
