@@ -1,4 +1,4 @@
-/** The HTTP requests of the game's page. Rooms and drawings are checked on arrival, as on the socket. */
+/** The HTTP requests of the game's page. Rooms and drawings are checked, as on the socket. */
 import { ApiError, bearer, query, requestJson, requestPage, unexpectedAnswer } from '../shared/api.ts';
 import type { ApiRequest, Item, Page, Schema } from '../shared/api.ts';
 import type { Batch } from './board/protocol.ts';

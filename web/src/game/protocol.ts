@@ -19,7 +19,7 @@ export type Settings = ReturnType<typeof settings>;
 export type Turn = ReturnType<typeof turn>;
 /** A seat and the player in it. */
 export type Player = Room['players'][number];
-/** A word that the drawer can choose, with the English meaning of a Japanese word if it is known. */
+/** A word that the drawer can choose, with the English meaning of a Japanese word if known. */
 export type WordOption = Turn['options'][number];
 export type Award = Turn['awards'][number];
 export type Standing = Room['standings'][number];

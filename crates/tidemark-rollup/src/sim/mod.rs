@@ -18,7 +18,8 @@
 //! }
 //!
 //! fn votes() -> Rollup<Vote> {
-//!     let products = Group::new("product").attribute("product", |vote: &Vote| vote.product.clone());
+//!     let products =
+//!         Group::new("product").attribute("product", |vote: &Vote| vote.product.clone());
 //!     let products = products.key("STAT#PRODUCT", "{product}");
 //!     Rollup::builder("votes").measure("votes", count()).group(products).build().expect("a declaration")
 //! }

@@ -47,8 +47,8 @@ pub struct Schema {
     pub(crate) dependencies: Vec<ForeignKey>,
 }
 
-/// A recursive query `base`: the type `plain` under each domain `type`, which is last if `under` is 0. A
-/// domain counts as the type under it.
+/// A recursive query `base`: the type `plain` under each domain `type`, which is last if `under` is
+/// 0. A domain counts as the type under it.
 pub(crate) const BASE_TYPES: &str = "base (type, plain, under) AS (
     SELECT oid, oid, typbasetype FROM pg_type
     UNION ALL SELECT base.type, t.oid, t.typbasetype FROM base JOIN pg_type t ON t.oid = base.under
