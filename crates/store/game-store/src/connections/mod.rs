@@ -3,16 +3,19 @@
 //! A connection that has not said hello is an item of its own partition, and no part of its game:
 //! sockets that are opened and stay silent cost the game nothing, however many there are.
 
-use aws_sdk_dynamodb::types::{ReturnValue, TransactWriteItem};
+mod ended;
+
+use aws_sdk_dynamodb::types::TransactWriteItem;
 use domain::game::{GameId, Participant, PlayerId, PlayerName, Room};
 use serde::Deserialize;
 
-use super::keys::{
+use crate::keys::{
     CONN, CONNECTION, CONNECTION_TTL_S, Item, LISTENER_PREFIX, LISTENER_PREFIX_END, PARTITION_KEY, SILENT_TTL_S,
     SORT_KEY, TICKET, TTL, connection, expires, game, key, listener, n, player, s, ticket,
 };
-use super::listeners::{LISTENERS_MAX, Listener, MessageKind, Role, slot_for};
-use super::rows::player_id;
+use crate::listeners::{LISTENERS_MAX, Listener, MessageKind, Role, slot_for};
+use crate::rows::player_id;
+use ended::is_open;
 use store_base::Retry;
 use store_base::unless_condition_failed;
 use store_base::{StoreError, Table, TransactionOutcome};
@@ -85,14 +88,6 @@ struct ConnectionRow {
     connected_at: u64,
     #[serde(default)]
     slot: Option<String>,
-}
-
-/// A player's connection that has ended.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct EndedRow {
-    player_id: String,
-    game_id: String,
 }
 
 /// The connection that a player has had until now.
@@ -312,42 +307,6 @@ impl Connections {
         self.delete_own(key(player(who.player_id), CONNECTION), connection_id).await
     }
 
-    /// Ends a connection, and returns its item. A player's connection leaves a tombstone, because
-    /// the end of a connection may overtake its last message.
-    async fn end(
-        &self,
-        connection_id: &str,
-        who: &Participant,
-        game_id: GameId,
-        now_ms: u64,
-    ) -> Result<Option<Item>, StoreError> {
-        let mut item = key(connection(connection_id), CONN);
-        let Some(player_id) = who.player() else {
-            return Ok(self.table.delete_item(item).return_values(ReturnValue::AllOld).send().await?.attributes);
-        };
-        item.insert("playerId".to_owned(), s(player_id.to_string()));
-        item.insert("gameId".to_owned(), s(game_id.to_string()));
-        item.insert("endedAt".to_owned(), n(now_ms));
-        item.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
-        Ok(self.table.put_item(item).return_values(ReturnValue::AllOld).send().await?.attributes)
-    }
-
-    /// Takes the tombstone of an ended connection: its game and its player. `None` a second time,
-    /// and when the player has another connection.
-    pub async fn take_ended(&self, connection_id: &str) -> Result<Option<(GameId, PlayerId)>, StoreError> {
-        let delete = self.table.delete_item(key(connection(connection_id), CONN));
-        let delete = delete.condition_expression("attribute_exists(endedAt)").return_values(ReturnValue::AllOld);
-        let Some(item) = unless_condition_failed(delete.send().await)?.and_then(|deleted| deleted.attributes) else {
-            return Ok(None);
-        };
-        let row: EndedRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
-        let player_id = player_id(&row.player_id)?;
-        let game_id = row.game_id.parse().map_err(StoreError::unreadable)?;
-        // The end may not have deleted the ended connection's own item yet.
-        let current = self.of_player(player_id).await?.filter(|current| current.connection_id != connection_id);
-        Ok(current.is_none_or(|current| current.game_id != row.game_id).then_some((game_id, player_id)))
-    }
-
     /// Forgets a listener's connection.
     pub async fn forget(&self, game_id: GameId, gone: &Listener, now_ms: u64) -> Result<(), StoreError> {
         self.end(&gone.connection_id, &gone.who, game_id, now_ms).await?;
@@ -402,11 +361,6 @@ impl Connection {
             slot: row.slot,
         })
     }
-}
-
-/// Whether a connection's item is no tombstone.
-fn is_open(item: &Item) -> bool {
-    !item.contains_key("endedAt")
 }
 
 fn whose(connection_id: &str, player_id: PlayerId, name: &PlayerName, game_id: GameId) -> Item {
