@@ -23,8 +23,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
 #[derive(Debug)]
 struct Unrepeated;
 
-/// Refuses text that is not JSON, or in which an object has a member twice.
-pub fn refuse_repeated_members(json: &[u8]) -> Result<(), serde_json::Error> {
+/// Reads JSON, and refuses it if an object has a member twice.
+pub fn read<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, serde_json::Error> {
+    refuse_repeated_members(json).and_then(|()| serde_json::from_slice(json))
+}
+
+fn refuse_repeated_members(json: &[u8]) -> Result<(), serde_json::Error> {
     serde_json::from_slice(json).map(|Unrepeated| ())
 }
 
@@ -73,10 +77,9 @@ impl<'de> Visitor<'de> for Unrepeated {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
         let mut names = BTreeSet::new();
         while let Some((name, Self)) = members.next_entry::<String, Self>()? {
-            if names.contains(&name) {
+            if let Some(name) = names.replace(name) {
                 return Err(A::Error::custom(format_args!("the member `{name}` is repeated")));
             }
-            names.insert(name);
         }
         Ok(self)
     }

@@ -133,6 +133,7 @@ pub const INVALID_TOKEN: Problem = Problem::new(401, "invalid-token", "The beare
 pub const BUSY: Problem = Problem::new(503, "busy", "Too busy at the moment, try again");
 /// The disk of the machine is full. Only the local engine says that.
 pub const STORAGE_FULL: Problem = Problem::new(503, "storage-full", "The disk is full");
+
 /// Logs a failed request to DynamoDB. The client learns only whether it may try again.
 pub fn store_problem(error: &dyn std::error::Error, is_transient: bool) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");

@@ -9,7 +9,7 @@ use domain::game::{
     Choice, Command, Language, LineId, OutOfBounds, PlayerCount, PlayerId, RoundCount, Settings, Talk, TimeLimit,
     TurnId, Word,
 };
-use lambda_kit::json_object::refuse_repeated_members;
+use lambda_kit::json_object;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -173,7 +173,7 @@ pub fn decode(text: &str) -> Result<(ClientMessage, Echo), RefusedMessage> {
     if !text.trim_start().starts_with('{') {
         return Err(refuse(INVALID_MESSAGE.detail("a message is a JSON object"), Echo::default()));
     }
-    let echo = refuse_repeated_members(text.as_bytes()).and_then(|()| serde_json::from_str::<Echo>(text));
+    let echo = json_object::read::<Echo>(text.as_bytes());
     let echo = echo.map_err(|error| refuse(INVALID_MESSAGE.detail(error), Echo::default()))?;
     match read(echo.action.as_deref(), text) {
         Ok(message) => Ok((message, echo)),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::client_address::{self, Cdn};
-use crate::json_object::{JsonObject, refuse_repeated_members};
+use crate::json_object::{self, JsonObject};
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, INVALID_REQUEST, Problem};
 use crate::telemetry;
 
@@ -153,7 +153,7 @@ impl Request {
         if body.is_empty() {
             return Err(INVALID_BODY.detail("a JSON body is needed"));
         }
-        let body = refuse_repeated_members(&body).and_then(|()| serde_json::from_slice::<JsonObject<T>>(&body));
+        let body = json_object::read::<JsonObject<T>>(&body);
         body.map(|JsonObject(body)| body).map_err(|error| INVALID_BODY.detail(error))
     }
 
