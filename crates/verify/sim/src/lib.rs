@@ -25,3 +25,11 @@ pub use rollups::play_rollup;
 pub use shop::{ShopOutcome, Weakness, play_shop};
 pub use shop_statistics::play_activities;
 pub use table::{Database, Embedded};
+
+/// Runs a history on one thread under a virtual clock.
+fn simulate<T>(seed: u64, history: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    // Backoffs, their jitter and ids come from the thread's generator.
+    fastrand::seed(seed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    runtime.block_on(tokio::task::LocalSet::new().run_until(history))
+}

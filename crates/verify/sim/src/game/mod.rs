@@ -20,9 +20,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tokio::task::LocalSet;
 use tokio::time::sleep;
 
+use crate::simulate;
 use crate::table::Database;
 use player::Bot;
 use world::World;
@@ -64,10 +64,7 @@ pub fn play_game(
     is_traced: bool,
     is_leaky: bool,
 ) -> anyhow::Result<GameOutcome> {
-    // Backoffs and the game's chance come from the thread's generator.
-    fastrand::seed(seed);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
-    runtime.block_on(LocalSet::new().run_until(game(seed, database, is_traced, is_leaky)))
+    simulate(seed, game(seed, database, is_traced, is_leaky))
 }
 
 /// Lets a player leave and close the connection in the same moment, of which the functions hear in
@@ -76,9 +73,7 @@ pub fn play_game(
 /// # Errors
 /// When the harness itself fails.
 pub fn play_leave(seed: u64, database: Box<dyn Database>) -> anyhow::Result<bool> {
-    fastrand::seed(seed);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
-    runtime.block_on(LocalSet::new().run_until(async {
+    simulate(seed, async {
         let world = World::new(Rng::with_seed(seed), database, false, false)?;
         let game_id = world.make_game(3).await?;
         world.with(|state| state.is_stormy = false);
@@ -90,7 +85,7 @@ pub fn play_leave(seed: u64, database: Box<dyn Database>) -> anyhow::Result<bool
         bots[2].leave_at_once();
         world.settle().await?;
         Ok(world.live(game_id)?.room.player(world::player(2)).is_none())
-    }))
+    })
 }
 
 async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky: bool) -> anyhow::Result<GameOutcome> {

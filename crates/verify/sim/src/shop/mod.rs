@@ -19,11 +19,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 pub use weakness::Weakness;
 
+use crate::simulate;
 use crate::table::Database;
 use foreign::Foreign;
 use sweeper::Sweeper;
@@ -64,10 +64,7 @@ pub fn play_shop(
     database: Box<dyn Database>,
     is_traced: bool,
 ) -> anyhow::Result<ShopOutcome> {
-    // The jitter of retries and the rows' ids come from the thread's generator.
-    fastrand::seed(seed);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
-    runtime.block_on(LocalSet::new().run_until(history(seed, weakness, database, is_traced)))
+    simulate(seed, history(seed, weakness, database, is_traced))
 }
 
 async fn history(
