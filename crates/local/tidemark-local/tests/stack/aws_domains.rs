@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn a_function_that_calls_the_domain_names_of_aws_reaches_the_stack() {
     let stage = Stage::new("", "");
-    let path = stage.path("template.yaml");
-    let template = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, template.replace("Binary: test_function", "Binary: test_sdk_function")).unwrap();
+    stage.replace("Binary: test_function", "Binary: test_sdk_function");
     let running = stage.try_start(&["--aws-domains"]).await.unwrap();
     let invoke = format!("{}/2015-03-31/functions/the-test_function/invocations", running.admin.addresses.http);
     let answer: Value = Client::new().post(invoke).send().await.unwrap().json().await.unwrap();

@@ -12,7 +12,6 @@ fn stage() -> Stage {
     let event =
         format!("File: {{ Type: S3, Properties: {{ Bucket: !Ref Files, Events: ['s3:ObjectCreated:*'], {filter} }} }}");
     let stage = Stage::new("", &event);
-    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
     let bucket = "  Files:
     Type: AWS::S3::Bucket
     Properties:
@@ -21,7 +20,7 @@ fn stage() -> Stage {
   Others: { Type: AWS::S3::Bucket, Properties: { BucketName: others } }
   Failures:
 ";
-    std::fs::write(stage.path("template.yaml"), template.replace("  Failures:\n", bucket)).unwrap();
+    stage.replace("  Failures:\n", bucket);
     stage
 }
 
@@ -147,9 +146,7 @@ async fn a_key_that_leaves_its_bucket_is_refused() {
 async fn a_template_with_an_invalid_bucket_name_is_refused() {
     for name in ["../outside", "Files", "a", "192.168.0.1"] {
         let stage = stage();
-        let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
-        let template = template.replace("BucketName: others", &format!("BucketName: {name}"));
-        std::fs::write(stage.path("template.yaml"), template).unwrap();
+        stage.replace("BucketName: others", &format!("BucketName: {name}"));
         let refusal = stage.refusal().await;
         assert!(refusal.contains(&format!("`{name}` is not a valid bucket name")), "{refusal}");
     }

@@ -93,9 +93,8 @@ async fn calls_beyond_the_reserved_concurrency_are_throttled() {
 #[tokio::test]
 async fn payloads_beyond_the_limits_of_lambda_are_rejected() {
     let stage = Stage::new("", "");
-    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
     // A debug build takes seconds for six megabytes on a busy machine.
-    std::fs::write(stage.path("template.yaml"), template.replace("Timeout: 2", "Timeout: 60")).unwrap();
+    stage.replace("Timeout: 2", "Timeout: 60");
     let running = stage.start().await;
     let error = failure(&running, json!({"do": "large"})).await;
     assert_eq!(error["errorType"], "Function.ResponseSizeTooLarge");
@@ -123,9 +122,7 @@ async fn the_invoke_api_returns_the_errors_of_lambda() {
 #[tokio::test]
 async fn a_function_may_invoke_another_only_if_its_policies_say_so() {
     let stage = Stage::new("", "");
-    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
-    let template = template.replace("Policies: AdministratorAccess", "Policies: AWSLambdaBasicExecutionRole");
-    std::fs::write(stage.path("template.yaml"), template).unwrap();
+    stage.replace("Policies: AdministratorAccess", "Policies: AWSLambdaBasicExecutionRole");
     let running = stage.start().await;
     let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
     let signed_by = |caller: &str| {
@@ -143,9 +140,7 @@ async fn a_function_may_invoke_another_only_if_its_policies_say_so() {
 #[tokio::test]
 async fn a_failed_start_is_reported_with_the_output_of_the_function() {
     let stage = Stage::new("", "");
-    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
-    let template = template.replace("          GREETING:", "          INIT: exit\n          GREETING:");
-    std::fs::write(stage.path("template.yaml"), template).unwrap();
+    stage.replace("          GREETING:", "          INIT: exit\n          GREETING:");
     let error = stage.refusal().await;
     assert!(error.contains("test_function") && error.contains("exit status 3"), "{error}");
     assert!(error.contains("test_function cannot start: INIT says so"), "{error}");

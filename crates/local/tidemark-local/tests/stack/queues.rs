@@ -9,7 +9,6 @@ use tidemark_local::startup::RunningStack;
 fn stage(visibility_s: u32, settings: &str, policies: &str) -> Stage {
     let event = format!("Work: {{ Type: SQS, Properties: {{ Queue: !GetAtt Work.Arn, {settings} }} }}");
     let stage = Stage::new("", &event);
-    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
     let queue = format!(
         "  Work:
     Type: AWS::SQS::Queue
@@ -20,8 +19,8 @@ fn stage(visibility_s: u32, settings: &str, policies: &str) -> Stage {
   Failures:
 "
     );
-    let template = template.replace("  Failures:\n", &queue).replace("Policies: AdministratorAccess", policies);
-    std::fs::write(stage.path("template.yaml"), template).unwrap();
+    stage.replace("  Failures:\n", &queue);
+    stage.replace("Policies: AdministratorAccess", policies);
     stage
 }
 

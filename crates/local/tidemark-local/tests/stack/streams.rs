@@ -290,8 +290,7 @@ async fn a_damaged_database_stops_the_start_with_its_name() {
 async fn a_table_that_differs_from_the_template_is_rejected() {
     let stage = Stage::streaming("");
     stage.start().await.stop().await;
-    let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
-    std::fs::write(stage.path("template.yaml"), template.replace("AttributeName: pk", "AttributeName: id")).unwrap();
+    stage.replace("AttributeName: pk", "AttributeName: id");
     let error = stage.refusal().await;
     assert!(error.contains("key: the template has HASH id, the table has HASH pk"), "{error}");
 }

@@ -7,9 +7,7 @@ const LAYER: &str = "Layers: [!Sub \"arn:aws:lambda:${AWS::Region}:753240598075:
 /// The stack of `support`, with a web server instead of the test function.
 fn stage() -> Stage {
     let stage = Stage::new(LAYER, "");
-    let path = stage.path("template.yaml");
-    let template = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(path, template.replace("Binary: test_function", "Binary: web_server")).unwrap();
+    stage.replace("Binary: test_function", "Binary: web_server");
     stage
 }
 

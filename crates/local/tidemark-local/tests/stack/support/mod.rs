@@ -48,6 +48,14 @@ impl Stage {
         std::fs::write(&path, format!("{}\n{resources}", template.trim_end())).unwrap();
     }
 
+    /// Replaces a part of the template, which has to be there.
+    pub(crate) fn replace(&self, part: &str, with: &str) {
+        let path = self.path("template.yaml");
+        let template = std::fs::read_to_string(&path).unwrap();
+        assert!(template.contains(part), "the template has no {part:?}");
+        std::fs::write(&path, template.replace(part, with)).unwrap();
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
