@@ -227,11 +227,8 @@ impl Postgres {
             Ok(_) => Ok(None),
             // Nobody else writes now, so any other error is about the row, too.
             Err(error) => {
-                let is_about_row = error.code().is_some_and(|code| {
-                    !["08", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
-                });
-                let failure = source_failure(error);
-                if is_about_row { Ok(Some(failure.detail)) } else { Err(failure) }
+                let is_about_row = is_outside(&error, &TROUBLE);
+                reason(error, is_about_row).map(Some)
             }
         }
     }
@@ -261,15 +258,28 @@ fn unique_index(error: &tokio_postgres::Error) -> Option<String> {
 /// another transaction was faster, or a right or a table is missing.
 const NOT_ABOUT_ROW: [&str; 10] = ["08", "25", "28", "40", "42", "53", "55", "57", "58", "TM"];
 
+/// Those of them where PostgreSQL or the connection is in trouble, or another transaction was
+/// faster.
+const TROUBLE: [&str; 5] = ["08", "40", "53", "57", "58"];
+
+/// Whether PostgreSQL reported the error, with a SQLSTATE outside of these classes.
+fn is_outside(error: &tokio_postgres::Error, classes: &[&str]) -> bool {
+    error.code().is_some_and(|code| !classes.iter().any(|class| code.code().starts_with(class)))
+}
+
+/// The error as the reason why a row is refused, or as a failure.
+fn reason(error: tokio_postgres::Error, is_about_row: bool) -> Result<String, Failure> {
+    let failure = source_failure(error);
+    if is_about_row { Ok(failure.detail) } else { Err(failure) }
+}
+
 /// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that types and
 /// triggers raise.
 fn refusal(error: tokio_postgres::Error) -> Result<String, Failure> {
-    let is_about_row = error.code().is_some_and(|code| {
-        // The input of some types raises a syntax error.
-        *code == SqlState::SYNTAX_ERROR || !NOT_ABOUT_ROW.iter().any(|class| code.code().starts_with(class))
-    });
-    let failure = source_failure(error);
-    if is_about_row { Ok(failure.detail) } else { Err(failure) }
+    // The input of some types raises a syntax error.
+    let is_syntax = error.code() == Some(&SqlState::SYNTAX_ERROR);
+    let is_about_row = is_syntax || is_outside(&error, &NOT_ABOUT_ROW);
+    reason(error, is_about_row)
 }
 
 fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<PostgresWrite, Failure> {
