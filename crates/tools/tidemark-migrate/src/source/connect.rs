@@ -46,7 +46,7 @@ pub(crate) const SETTINGS: [(&str, &str); 7] = [
 /// How long a connection may be idle before the system checks it.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Opens a connection with [`SETTINGS`].
+/// Opens a connection with these settings.
 ///
 /// `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq, except that
 /// `sslmode=require` without `sslrootcert` also verifies the server, with this machine's roots.
