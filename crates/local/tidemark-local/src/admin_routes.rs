@@ -137,6 +137,7 @@ async fn recent_metrics(State(admin): State<Arc<AdminState>>) -> Response {
             "name": name,
             "invocations": invocations,
             "errors": errors,
+            "lastError": pool.last_error(),
             "instances": { "running": idle + busy, "busy": busy },
             "metrics": metrics.of(pool.subject()),
         })

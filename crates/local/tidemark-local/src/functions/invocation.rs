@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::instance::InstanceStartError;
 use super::runtime_api::PAYLOAD_BYTES_MAX;
+
+/// What is kept of an error's message.
+const MESSAGE_CHARS_MAX: usize = 500;
 
 /// The result of an invocation that reached the function.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +84,13 @@ impl FunctionError {
                 Self::new(FailureKind::Init, "Runtime.InitError", &message)
             }
         }
+    }
+
+    /// The beginning of `errorMessage`, or of the body if it has none.
+    pub(super) fn message(&self) -> String {
+        let body = serde_json::from_slice::<Value>(&self.body).unwrap_or_default();
+        let whole = body["errorMessage"].as_str().map_or_else(|| String::from_utf8_lossy(&self.body), Into::into);
+        whole.chars().take(MESSAGE_CHARS_MAX).collect()
     }
 
     pub(super) fn response_too_large() -> Self {

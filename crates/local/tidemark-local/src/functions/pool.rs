@@ -49,6 +49,7 @@ pub struct Pool {
     subject: Subject,
     invocations: AtomicU64,
     errors: AtomicU64,
+    last_error: Mutex<Option<String>>,
 }
 
 impl Pool {
@@ -67,6 +68,7 @@ impl Pool {
             idle: Mutex::default(),
             invocations: AtomicU64::new(0),
             errors: AtomicU64::new(0),
+            last_error: Mutex::default(),
             function,
             binary: Mutex::new((0, binary)),
             launcher,
@@ -96,6 +98,12 @@ impl Pool {
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         (self.invocations.load(Ordering::Relaxed), self.errors.load(Ordering::Relaxed))
+    }
+
+    /// The message of the newest failure.
+    #[must_use]
+    pub fn last_error(&self) -> Option<String> {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The number of idle instances.
@@ -224,6 +232,7 @@ impl Pool {
             self.note("Errors", 1.0);
             let body = String::from_utf8_lossy(&error.body);
             tracing::warn!("{} | {:?}: {body}", self.function.short_name(), error.kind);
+            *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.message());
         }
         drop(permit);
         // The caller may have stopped waiting.

@@ -42,6 +42,7 @@ async fn an_invocation_is_measured_with_its_duration_cold_start_and_request() {
         (&json!("test_function"), &json!("the-test_function"))
     );
     assert_eq!((&test_function["invocations"], &test_function["errors"]), (&json!(2), &json!(1)));
+    assert_eq!(test_function["lastError"], "test_function was told to fail");
     assert_eq!(test_function["instances"], json!({ "running": 1, "busy": 0 }));
     let count = |metric: &str| test_function["metrics"][metric]["count"].as_u64().unwrap_or_default();
     let counts = ["Invocations", "Errors", "Duration", "InitDuration", "Throttles"].map(count);
