@@ -132,7 +132,7 @@ fn each_function_has_events_and_is_in_the_template() {
 }
 
 #[test]
-fn the_dashboard_shows_how_long_each_function_takes_and_how_often_it_fails() {
+fn dashboard_shows_duration_and_errors_of_each_function() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
     let (_, resources) = template.split_once("\nResources:\n").unwrap();
     let (resources, dashboard) = resources.split_once("AWS::CloudWatch::Dashboard").unwrap();
@@ -145,7 +145,7 @@ fn the_dashboard_shows_how_long_each_function_takes_and_how_often_it_fails() {
 }
 
 #[test]
-fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_them() {
+fn aggregator_may_write_each_reserved_partition_and_docs_name_it() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
     let api = std::fs::read_to_string(repository().join("docs/api.md")).unwrap();
     for prefix in clicks_store::RESERVED_PREFIXES {
@@ -155,7 +155,7 @@ fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_
 }
 
 #[test]
-fn each_function_has_cases_with_answers_and_a_few_of_them_as_events() {
+fn each_function_has_answered_cases_and_some_as_events() {
     for function in functions() {
         let cases = cases(&function);
         let names: BTreeSet<_> = cases.iter().map(|case| &case.name).collect();
