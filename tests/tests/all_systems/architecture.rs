@@ -224,6 +224,22 @@ fn each_test_is_in_a_target_that_runs() {
     }
 }
 
+#[test]
+fn each_test_name_has_at_most_ten_words() {
+    let mut names = Vec::new();
+    for file in ["crates", "examples", "tests"].iter().flat_map(|root| rust_files(&repository().join(root))) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut lines = text.lines().map(str::trim_start);
+        while lines.any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test")) {
+            let function = lines.find_map(|line| line.trim_start_matches("async ").strip_prefix("fn "));
+            names.push(function.unwrap().split('(').next().unwrap().to_owned());
+        }
+    }
+    assert!(names.len() > 1_000, "only {} tests are found", names.len());
+    names.retain(|name| name.split('_').count() > 10);
+    assert_eq!(names, [""; 0]);
+}
+
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| !path.ends_with("node_modules"));
