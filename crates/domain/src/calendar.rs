@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_at_most_106_weeks_and_31_days_of_hours() {
+    fn week_range_holds_106_weeks_and_hour_range_31_days() {
         let first: Week = "2025-W01".parse().expect("a week");
         assert!(WeekRange::new(first, first.plus(105).expect("a week")).is_ok());
         let error = WeekRange::new(first, first.plus(106).expect("a week"));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_may_be_a_day_old_and_five_minutes_ahead_and_no_more() {
+    fn click_time_is_within_last_day_or_next_five_minutes() {
         let now: Timestamp = "2025-10-02T10:30:00Z".parse().expect("a time");
         let at = |text| ClickTime::parse(text).expect("a time").is_accepted_at(now);
         assert!(at("2025-10-01T10:30:00.000Z") && at("2025-10-02T10:35:00.000Z"));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_one_line_of_at_most_a_hundred_characters() {
+    fn click_target_is_one_line_of_at_most_100_characters() {
         let target = |text: &str| ClickTarget::new(text).map(|target| target.0);
         assert_eq!(target(" 購入ボタン "), Ok("購入ボタン".to_owned()));
         assert_eq!(target(&"é".repeat(100)), Ok("é".repeat(100)));

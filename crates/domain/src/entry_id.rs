@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_uuid_of_version_7_within_the_calendar_is_an_id() {
+    fn entry_id_is_a_uuid_v7_within_the_calendar() {
         for text in ["", "x", "0190a4cd-d3e7-4222-9f99-fdb74feee752", "0190a4cd-d3e7-7222-1f99-fdb74feee752"] {
             assert_eq!(text.parse::<EntryId>(), Err(EntryIdError::NotAUuidV7), "{text:?}");
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_event_gets_the_same_id_and_another_event_another_id() {
+    fn derived_entry_ids_are_equal_only_for_the_same_event() {
         let at = time("2024-07-12T02:37:50.951Z");
         let id = EntryId::derived(at, "game 7");
         assert_eq!(id, EntryId::derived(at + jiff::SignedDuration::from_nanos(999_999), "game 7"));
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ids_from_a_moment_on_are_not_lower_than_its_first_id(
+        fn entry_id_lower_bound_orders_ids_like_their_times(
             at_ns in 0..4_000_000_000_000_000_000_i128, apart_ns in -3_000_000..3_000_000_i128, name in ".{0,8}"
         ) {
             let moment = |ns| Timestamp::from_nanosecond(ns).expect("a time");

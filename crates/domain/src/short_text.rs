@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_text_is_one_line_and_its_length_counts_characters() {
+    fn short_text_is_one_line_and_counts_characters() {
         assert_eq!(ShortText::new(" 棚卸 ").map(|text| text.to_string()), Ok("棚卸".to_owned()));
         assert!(ShortText::new(&"棚".repeat(200)).is_ok());
         assert_eq!(ShortText::new(&"棚".repeat(201)), Err(ShortTextError::TooLong));

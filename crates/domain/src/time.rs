@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_that_ends_a_range_is_included_and_a_moment_is_not() {
+    fn range_end_includes_its_day_but_not_its_moment() {
         assert_eq!(Moment::parse_end("2024-02-29"), Ok(moment("2024-03-01T00:00:00Z")));
         assert_eq!(Moment::parse_end("2024-02-29T00:00:00Z"), Ok(moment("2024-02-29T00:00:00Z")));
         assert_eq!(Moment::parse_end("2023-02-29"), Err(MomentError::NotAMoment));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_moment_is_one_nanosecond_later_also_across_the_end_of_a_year() {
+    fn next_moment_is_one_nanosecond_later_across_years() {
         let last = moment("2024-12-31T23:59:59.999999999Z");
         assert_eq!(last.next().map(|next| next.to_string()).as_deref(), Ok("2025-01-01T00:00:00.000000000Z"));
         assert_eq!(Moment(Timestamp::MAX).next(), Err(MomentError::OutOfRange));

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_of_a_user_id_counts_characters_and_not_bytes() {
+    fn user_id_length_counts_characters_not_bytes() {
         assert!(UserId::new("訪".repeat(128)).is_ok());
         assert_eq!(UserId::new("訪".repeat(129)), Err(UserIdError::TooLong));
         assert_eq!(UserId::new(""), Err(UserIdError::Empty));

@@ -327,7 +327,7 @@ fn the_streak_of_yesterday_stands_until_today_is_over() {
 }
 
 #[test]
-fn a_change_in_the_streak_that_goes_on_reads_only_the_days_from_there_on() {
+fn change_in_the_current_streak_reads_one_page() {
     let mut world = history(&"t".repeat(300));
     world.page = 8;
     let today = world.today();
@@ -339,7 +339,7 @@ fn a_change_in_the_streak_that_goes_on_reads_only_the_days_from_there_on() {
 }
 
 #[test]
-fn a_forgotten_day_joins_two_streaks_and_the_best_is_known_without_reading_the_others() {
+fn late_log_joins_streaks_and_reads_few_pages() {
     let mut world = history(&format!("{}.{}{}", "t".repeat(100), ".t".repeat(20), ".tttttttt.tttt"));
     world.page = 8;
     assert_eq!(world.summary.as_ref().unwrap().best_streak(), 100);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn thirty_messages_pass_at_once_and_a_flooder_is_told_one_time() {
+    fn rate_limiter_passes_thirty_messages_then_notifies_a_flooder_once() {
         let limiter = RateLimiter::default();
         assert_eq!(verdicts(&limiter, "a", [0; 30]), [RateLimitVerdict::Pass; 30]);
         assert_eq!(

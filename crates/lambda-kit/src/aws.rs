@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_that_could_be_guessed_stops_the_function_from_starting() {
+    fn secret_below_twenty_characters_stops_the_start() {
         assert!(check_length("x".repeat(SECRET_CHARS_MIN), "arn").is_ok());
         for short in [String::new(), "x".repeat(SECRET_CHARS_MIN - 1)] {
             let refused = check_length(short, "arn").map(drop).map_err(|error| error.to_string());

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_ahead_leaves_no_ids_in_the_future() {
+    fn new_ids_follow_a_clock_that_stepped_back() {
         let mut kept = Kept { at: Timestamp::UNIX_EPOCH, context: ContextV7::new() };
         for time in ["2035-10-02T10:30:00Z", "2025-10-02T10:30:00.123Z", "2025-10-02T10:30:00.124Z"] {
             let now: Timestamp = time.parse().expect("a time");
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_moment_are_in_the_order_in_which_they_were_made() {
+    fn ids_of_one_millisecond_sort_in_creation_order() {
         let mut kept = Kept { at: Timestamp::UNIX_EPOCH, context: ContextV7::new() };
         let now: Timestamp = "2025-10-02T10:30:00Z".parse().expect("a time");
         let ids: Vec<_> = (0..1_000).map(|_| kept.next(now)).collect();

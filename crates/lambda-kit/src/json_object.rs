@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_is_not_read_from_an_array_and_other_types_are_unchanged() {
+    fn json_object_refuses_an_array_for_a_struct_only() {
         let read = |json: &str| serde_json::from_str::<JsonObject<Pair>>(json).map(|object| object.0).ok();
         assert_eq!(read(r#"{"a":1,"b":2}"#), Some(Pair { a: 1, b: Some(2) }));
         assert_eq!(read(r#"{"a":1}"#), Some(Pair { a: 1, b: None }));

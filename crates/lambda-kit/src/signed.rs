@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_valid_to_the_last_second_of_its_lifetime() {
+    fn signed_text_is_valid_to_the_last_second() {
         let text = signer("key").seal("p", b"", LIFETIME, now());
         let second = SignedDuration::from_secs(1);
         assert_eq!(signer("key").open("p", &text, now() + LIFETIME), Ok(Vec::new()));

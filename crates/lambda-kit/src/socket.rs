@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_begins_with_a_query_and_ends_with_a_code() {
+    fn socket_connect_has_a_query_and_disconnect_a_close_code() {
         let begin = event(
             r#"{"requestContext":{"connectionId":"L0SM9cOFvHcCIhw=","routeKey":"$connect","more":[1]},"isBase64Encoded":false,
                 "queryStringParameters":{"ticket":"abc","empty":""},"multiValueQueryStringParameters":{"ticket":["abc"]}}"#,

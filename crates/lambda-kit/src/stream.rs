@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_was_made_when_its_record_says_so_in_seconds() {
+    fn stream_record_creation_time_is_read_from_seconds() {
         let made_at = |member: &str| {
             let change = format!(r#"{{"SequenceNumber":"1"{member}}}"#);
             let change: Change<()> = serde_json::from_str(&change).expect("a change");

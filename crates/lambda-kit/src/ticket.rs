@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn tickets_player_tokens_and_cursors_are_not_accepted_for_each_other() {
+    fn tickets_player_tokens_and_cursors_are_not_interchangeable() {
         let ticket = tickets().ticket(&ticket(), now());
         let token = tickets().player_token("ann", now());
         let cursors = crate::cursor::Cursors::new(SecretString::from("key"));

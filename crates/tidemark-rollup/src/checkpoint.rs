@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_counts_only_its_own_first_seen_records_above_its_checkpoint() {
+    fn shard_counts_own_first_seen_records_above_its_checkpoint() {
         let (shard, other) = (ShardHash([1; 8]), ShardHash([2; 8]));
         let number = |n: u8| n.to_string().parse().expect("digits");
         let first_seen = FirstSeen { shard, sequence_number: number(5) };

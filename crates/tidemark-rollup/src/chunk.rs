@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_over_many_statistics_is_split_where_a_transaction_is_full() {
+    fn large_batch_is_split_where_a_transaction_is_full() {
         let rollup = builder().build().expect("a declaration");
         let votes: Vec<_> = (0..120).map(|day| vote("ann", &format!("p{day}"), 1, day * 24)).collect();
         let chunks = of(&rollup, &votes, 500);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_are_the_smallest_and_the_largest_value_of_the_chunk() {
+    fn chunk_extremes_are_its_smallest_and_largest_values() {
         let rollup = keeping()
             .measure("lowest", minimum(|vote: &Vote| vote.score))
             .measure("highest", maximum(|vote: &Vote| vote.score));

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_item_counts_in_each_group_that_it_belongs_to() {
+    fn new_item_counts_in_each_of_its_groups() {
         let rollup = builder().build().expect("a declaration");
         let all = contributions(&rollup, Change::Insert(vote("ann", "lamp", 4, 0)));
         let groups: Vec<_> = all.keys().map(|key| (key.group, key.values.join(" "))).collect();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_no_key_can_hold_is_refused_with_its_reason() {
+    fn value_that_no_key_can_hold_is_refused() {
         let rollup = builder().build().expect("a declaration");
         let long = rollup.check(&vote("ann", &"#".repeat(700), 1, 0)).expect_err("an error");
         let text = "group `products`: the partition key would have 2108 bytes; 1 to 2048 are possible";

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_was_made_when_its_record_says_so_in_seconds() {
+    fn stream_record_creation_time_is_read_from_seconds() {
         let made_at = |member: &str| {
             let change = format!(r#"{{"SequenceNumber":"1"{member}}}"#);
             let change: Images<'_> = serde_json::from_str(&change).expect("a change");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn two_rollups_get_all_records_again_that_one_has_not_counted() {
+    fn records_that_either_rollup_missed_are_delivered_again() {
         let event: Event<'_> = serde_json::from_str("{}").expect("an event");
         let reply = |failed: Option<&str>| Reply::new(&event, failed.map(ToOwned::to_owned));
         for (one, other, expected) in

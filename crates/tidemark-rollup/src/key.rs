@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_puts_the_values_of_its_dimensions_into_the_text() {
+    fn key_template_renders_the_values_of_its_dimensions() {
         assert_eq!(render("STAT#{product}#{day}", &["2025-10-02", "lamp"]), "STAT#lamp#2025-10-02");
         assert_eq!(render("METADATA", &["2025-10-02", "lamp"]), "METADATA");
         assert_eq!(render("{day}", &["2025-10-02", "lamp"]), "2025-10-02");

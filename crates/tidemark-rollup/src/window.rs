@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_days_around_new_year_belong_to_the_week_of_either_year() {
+    fn days_around_new_year_belong_to_iso_weeks() {
         for (day, week) in [("2024-12-30", "2025-W01"), ("2027-01-03", "2026-W53"), ("2026-01-01", "2026-W01")] {
             assert_eq!(Window::Week.label_of(day.parse().expect("a day")), week, "{day}");
         }

@@ -132,7 +132,7 @@ fn each_function_has_events_and_is_in_the_template() {
 }
 
 #[test]
-fn the_dashboard_shows_how_long_each_function_takes_and_how_often_it_fails() {
+fn dashboard_shows_duration_and_errors_of_each_function() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
     let (_, resources) = template.split_once("\nResources:\n").unwrap();
     let (resources, dashboard) = resources.split_once("AWS::CloudWatch::Dashboard").unwrap();
@@ -145,7 +145,7 @@ fn the_dashboard_shows_how_long_each_function_takes_and_how_often_it_fails() {
 }
 
 #[test]
-fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_them() {
+fn aggregator_may_write_each_reserved_partition_and_docs_name_it() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
     let api = std::fs::read_to_string(repository().join("docs/api.md")).unwrap();
     for prefix in clicks_store::RESERVED_PREFIXES {
@@ -155,7 +155,7 @@ fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_
 }
 
 #[test]
-fn each_function_has_cases_with_answers_and_a_few_of_them_as_events() {
+fn each_function_has_answered_cases_and_some_as_events() {
     for function in functions() {
         let cases = cases(&function);
         let names: BTreeSet<_> = cases.iter().map(|case| &case.name).collect();
@@ -222,6 +222,22 @@ fn each_test_is_in_a_target_that_runs() {
         let example = text.lines().find(|line| line.trim_start().starts_with("//") && line.contains("```"));
         assert_eq!(example, None, "{}: nothing runs the examples of documentation", file.display());
     }
+}
+
+#[test]
+fn each_test_name_has_at_most_ten_words() {
+    let mut names = Vec::new();
+    for file in ["crates", "examples", "tests"].iter().flat_map(|root| rust_files(&repository().join(root))) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut lines = text.lines().map(str::trim_start);
+        while lines.any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test")) {
+            let function = lines.find_map(|line| line.trim_start_matches("async ").strip_prefix("fn "));
+            names.push(function.unwrap().split('(').next().unwrap().to_owned());
+        }
+    }
+    assert!(names.len() > 1_000, "only {} tests are found", names.len());
+    names.retain(|name| name.split('_').count() > 10);
+    assert_eq!(names, [""; 0]);
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {

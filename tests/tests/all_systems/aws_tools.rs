@@ -44,7 +44,7 @@ fn item(time: &str) -> String {
 const TABLE: [&str; 2] = ["--table-name", "qit-db-local"];
 
 #[tokio::test]
-async fn the_six_queries_answer_the_aws_command_line_as_they_are_written() {
+async fn six_queries_answer_the_aws_command_line_as_written() {
     let stack = Stack::start().await.unwrap();
     for time in ["2025-10-02T10:30:00.000Z", "2025-10-02T10:31:00.000Z"] {
         if aws(&stack, &[&["put-item"], &TABLE[..], &["--item", &item(time)]].concat()).is_none() {

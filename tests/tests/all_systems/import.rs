@@ -93,7 +93,7 @@ async fn the_examples_are_loaded_and_loading_them_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn each_line_is_a_row_of_its_own_time_and_the_ledger_chains() {
+async fn imported_lines_keep_their_times_and_the_ledger_chains() {
     let db = Database::start().await.unwrap();
     import_examples(&db).await;
     let lines = |kind: &str| csv_lines(&std::fs::read_to_string(example(kind)).unwrap());
@@ -142,7 +142,7 @@ fn second(at: domain::Moment) -> String {
 }
 
 #[tokio::test]
-async fn bad_lines_are_kept_with_their_numbers_and_a_mended_file_of_them_is_loaded() {
+async fn rejected_lines_keep_their_numbers_and_load_after_correction() {
     let db = Database::start().await.unwrap();
     import(&db, "products", &example("products"), &[]).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +183,7 @@ async fn bad_lines_are_kept_with_their_numbers_and_a_mended_file_of_them_is_load
 }
 
 #[tokio::test]
-async fn columns_that_are_not_known_are_refused_before_anything_is_loaded() {
+async fn unknown_columns_are_refused_before_anything_is_loaded() {
     let db = Database::start().await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (path, rejects) = file(&folder, "userId,action,time,colour\nann,view,2026-01-01,blue\n");
@@ -255,7 +255,7 @@ async fn an_import_that_is_killed_goes_on_from_there() {
 }
 
 #[tokio::test]
-async fn replies_that_are_lost_neither_double_a_line_nor_lose_it() {
+async fn lost_replies_neither_duplicate_nor_lose_an_imported_line() {
     let db = Database::start().await.unwrap();
     import(&db, "products", &example("products"), &[]).await.unwrap();
     for (kind, prefix) in [("prices", "PRICE#"), ("stock", "INVLOG#")] {

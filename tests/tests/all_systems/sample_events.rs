@@ -163,7 +163,7 @@ async fn every_case_of_the_sockets_is_answered_as_recorded() {
 }
 
 #[test]
-fn each_file_of_events_is_the_event_of_the_case_with_its_name() {
+fn each_event_file_matches_the_case_of_its_name() {
     let mut differences = Vec::new();
     for folder in repository().join("events").read_dir().unwrap().map(|folder| folder.unwrap()) {
         let function = folder.file_name().into_string().unwrap();

@@ -119,7 +119,7 @@ async fn clicks_of_foreign_clients_count_whatever_their_date() {
 }
 
 #[tokio::test]
-async fn what_is_no_click_moves_nothing_and_a_windows_state_comes_back() {
+async fn other_records_count_nothing_and_window_state_is_returned() {
     let db = Database::start().await.unwrap();
     assert_eq!(deliver(&aggregator(&db), &sample("nothing-to-count")).await.unwrap(), done());
     let end = deliver(&aggregator(&db), &sample("end-of-window")).await.unwrap();
@@ -153,7 +153,7 @@ async fn unreadable_records_are_kept_and_the_others_count() {
 }
 
 #[tokio::test]
-async fn an_event_without_a_shard_or_of_another_kind_is_refused() {
+async fn event_without_a_shard_or_of_another_kind_is_refused() {
     let db = Database::start().await.unwrap();
     let refusal = deliver(&aggregator(&db), &sample("without-shard-id")).await;
     assert!(matches!(&refusal, Err(error @ AggregateError::NoShard) if error.to_string().contains("tumbling window")));
@@ -162,7 +162,7 @@ async fn an_event_without_a_shard_or_of_another_kind_is_refused() {
 }
 
 #[tokio::test]
-async fn a_batch_over_two_hundred_days_is_counted_in_several_transactions() {
+async fn batch_over_200_days_is_counted_in_several_transactions() {
     let db = Database::start().await.unwrap();
     let days = std::iter::successors(Some(jiff::civil::date(2025, 10, 2)), |day| day.tomorrow().ok()).take(200);
     let clicks = days.zip(1..).map(|(day, n)| (n, format!("user-{}", n % 7), format!("{day}T12:00:00.000Z")));
@@ -201,7 +201,7 @@ fn fail(db: &Database, operation: &str, next: u32, applied: bool) {
 }
 
 #[tokio::test]
-async fn requests_that_fail_or_lose_their_reply_change_nothing_of_the_sums() {
+async fn failed_requests_and_lost_replies_leave_sums_exact() {
     let operations = ["GetItem", "BatchGetItem", "UpdateItem", "TransactWriteItems"];
     let cases = operations
         .map(|operation| [(operation, false, 2), (operation, false, 40), (operation, true, 2), (operation, true, 40)]);
@@ -230,7 +230,7 @@ async fn transaction_conflicts_are_retried_inside_the_invocation() {
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_half_way_asks_only_for_its_rest() {
+async fn half_failed_batch_asks_only_for_its_rest() {
     let db = Database::start().await.unwrap();
     let days = std::iter::successors(Some(jiff::civil::date(2025, 10, 2)), |day| day.tomorrow().ok()).take(150);
     let clicks = days.zip(1..).map(|(day, n)| (n, "ann".to_owned(), format!("{day}T12:00:00.000Z")));

@@ -48,7 +48,7 @@ async fn a_key_with_another_target_is_refused() {
 }
 
 #[tokio::test]
-async fn details_that_are_turned_on_later_are_added_by_a_repair() {
+async fn details_turned_on_later_are_added_by_a_repair() {
     let stack = Stack::with(&["--parameter", "ClickDetails=false"]).await.unwrap();
     for user in ["ann", "bob", "ann"] {
         stack.post("/clicks", &json!({"userId": user, "target": "/"})).await.unwrap();

@@ -50,7 +50,7 @@ async fn offer(db: &Database, date_shards: u8, users: impl Iterator<Item = usize
 }
 
 #[tokio::test]
-async fn one_date_shard_takes_a_thousand_clicks_a_second_and_the_index_holds_up_the_table() {
+async fn one_date_shard_throttles_beyond_a_thousand_clicks_per_second() {
     let db = throttling_database().await;
     let refusals = offer(&db, 1, OFFERED).await;
     assert_eq!(refusals.len(), 500);
@@ -75,7 +75,7 @@ async fn four_date_shards_take_what_one_does_not() {
 }
 
 #[tokio::test]
-async fn readers_are_right_across_a_change_of_the_number_of_date_shards() {
+async fn readers_stay_right_across_a_change_of_date_shards() {
     const USERS: u64 = 20;
     // The clicks' times are in their keys, and all in one second: midnight does not come between
     // them.

@@ -53,7 +53,7 @@ async fn a_click_becomes_a_statistic_and_survives_a_kill() {
 }
 
 #[tokio::test]
-async fn without_credentials_in_the_environment_the_functions_find_the_tables_on_any_engine() {
+async fn functions_find_tables_without_credentials_in_the_environment() {
     let stack = Stack::start_as_newcomer().await.unwrap();
     assert_eq!(stack.post("/clicks", &json!({"userId": "ann"})).await.unwrap().status, 201);
     stack.wait_for("/stats/total", &json!({"totalClicks": 1})).await.unwrap();
@@ -61,7 +61,7 @@ async fn without_credentials_in_the_environment_the_functions_find_the_tables_on
 }
 
 #[tokio::test]
-async fn make_invoke_sends_sample_events_with_tokens_that_this_stack_takes() {
+async fn make_invoke_sends_sample_events_with_tokens_of_this_stack() {
     // In memory, its key of the game is its own.
     let stack = Stack::start().await.unwrap();
     let port = stack.url().rsplit(':').next().unwrap();
@@ -248,7 +248,7 @@ async fn bad_requests_get_a_problem_of_a_stable_type() {
 }
 
 #[tokio::test]
-async fn a_list_of_clicks_goes_on_where_its_page_ended_and_nowhere_else() {
+async fn click_list_continues_by_cursor_in_its_own_query_only() {
     let stack = Stack::start().await.unwrap();
     let client = stack.dynamodb();
     for second in 0..5 {
@@ -345,7 +345,7 @@ async fn shards_buffer_their_sums_until_the_window_ends() {
 }
 
 #[tokio::test]
-async fn an_unknown_address_is_a_page_for_a_browser_and_a_problem_for_a_client() {
+async fn unknown_address_is_a_page_for_browsers_otherwise_a_problem() {
     let stack = Stack::start().await.unwrap();
     let asked = async |accept| stack.request(Method::GET, "/nothing/here", &[("accept", accept)], None).await.unwrap();
     let page = asked("text/html,application/xhtml+xml,*/*;q=0.8").await;

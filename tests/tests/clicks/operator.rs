@@ -95,7 +95,7 @@ async fn a_repair_never_lowers_everything_for_a_table_without_clicks() {
 }
 
 #[tokio::test]
-async fn what_is_too_much_of_a_day_is_taken_away_only_by_who_knows_its_partitions() {
+async fn subtracting_repair_requires_the_number_of_date_shards() {
     let db = Database::start().await.unwrap();
     let lower = ["recount", "--month", "2025-10", "--yes", "--repair", "--subtract"];
     let error = tidemark(&db, &lower).await.unwrap_err();
@@ -114,7 +114,7 @@ async fn nothing_is_written_without_somebody_to_agree() {
 }
 
 #[tokio::test]
-async fn a_redrive_tells_what_became_of_each_record_and_keeps_what_cannot_be_read() {
+async fn redrive_reports_each_record_and_keeps_unreadable_ones() {
     let db = Database::start().await.unwrap();
     let clicks = aggregator(&db);
     deliver(&db, "unreadable-records").await;

@@ -34,7 +34,7 @@ fn users(clicks: &[StoredClick]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_key_that_is_taken_shows_its_holder_and_is_left_alone() {
+async fn taken_click_key_shows_its_holder_and_stays_unchanged() {
     let db = Database::start().await.unwrap();
     let writer = writer(&db, shards(1));
     let click = click("ann", "2025-10-02T10:30:00.000Z");
@@ -58,7 +58,7 @@ async fn a_click_expires_only_where_clicks_are_told_to() {
 }
 
 #[tokio::test]
-async fn the_clicks_of_a_user_come_in_either_order_and_in_pages() {
+async fn clicks_of_a_user_are_paged_in_either_order() {
     let db = Database::start().await.unwrap();
     let writer = writer(&db, shards(1));
     for second in 0..5 {
@@ -90,7 +90,7 @@ async fn the_clicks_of_a_user_come_in_either_order_and_in_pages() {
 }
 
 #[tokio::test]
-async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown() {
+async fn clicks_of_a_day_are_merged_over_grown_partitions() {
     let db = Database::start().await.unwrap();
     let mut expected = Vec::new();
     for n in 0..60 {
@@ -126,7 +126,7 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
 }
 
 #[tokio::test]
-async fn a_day_is_read_from_as_many_partitions_as_it_was_ever_spread_over() {
+async fn day_is_read_from_the_most_partitions_ever_used() {
     let db = Database::start().await.unwrap();
     for (now, wanted) in [(1, 1), (10, 10), (4, 10), (7, 10), (20, 20)] {
         shards(now).remember(&db.table(Database::CLICKS)).await.unwrap();
@@ -136,7 +136,7 @@ async fn a_day_is_read_from_as_many_partitions_as_it_was_ever_spread_over() {
 }
 
 #[tokio::test]
-async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
+async fn foreign_click_is_shown_as_far_as_it_is_readable() {
     let db = Database::start().await.unwrap();
     let number = |number: &str| AttributeValue::N(number.to_owned());
     for (user, count) in [
@@ -167,7 +167,7 @@ async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_statistic_that_cannot_be_read_leaves_the_other_days_of_a_range() {
+async fn unreadable_statistic_leaves_the_other_days_of_a_range() {
     let db = Database::start().await.unwrap();
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let number = |number: &str| AttributeValue::N(number.to_owned());

@@ -55,14 +55,14 @@ async fn each_event_is_one_entry_however_often_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_read_does_not_keep_the_others_from_being_told() {
+async fn unreadable_record_does_not_stop_the_other_events() {
     let db = Database::start().await.unwrap();
     assert_eq!(deliver(&db, &sample_event("clicks-watch", "unreadable-records")).await.unwrap(), done());
     assert_eq!(kinds(&told(&db).await), ["record-quarantined"]);
 }
 
 #[tokio::test]
-async fn what_dynamodb_fails_at_comes_again_from_the_first_record_that_is_not_told() {
+async fn failed_write_is_retried_from_its_first_unreported_record() {
     let event = sample_event("clicks-watch", "repaired");
     let first = event["Records"][0]["dynamodb"]["SequenceNumber"].clone();
     for operation in ["UpdateItem", "PutItem"] {

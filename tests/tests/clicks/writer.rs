@@ -104,7 +104,7 @@ fn click(user: &str, key: &str) -> Value {
 }
 
 #[tokio::test]
-async fn who_holds_all_of_a_users_milliseconds_cannot_make_a_batch_costly() {
+async fn fully_taken_milliseconds_do_not_make_a_batch_costly() {
     let function = Function::start().await;
     let last = NOW_MS + 2 * u64::from(SLOTS_MAX);
     let taken: Vec<_> = (NOW_MS..last).map(|millisecond| click("ann", &key(millisecond, 0))).collect();
@@ -131,7 +131,7 @@ async fn who_holds_all_of_a_users_milliseconds_cannot_make_a_batch_costly() {
 }
 
 #[tokio::test]
-async fn clicks_of_a_batch_keep_their_order_and_their_own_milliseconds() {
+async fn batch_clicks_keep_their_order_and_own_milliseconds() {
     let function = Function::start().await;
     let clicks: Vec<_> = (0..25).map(|n| json!({ "userId": if n % 2 == 0 { "ann" } else { "bob" } })).collect();
     let (_, body) = function.post(&json!({ "clicks": clicks })).await;
@@ -167,7 +167,7 @@ async fn a_key_keeps_its_answer_however_late_it_comes_again() {
 }
 
 #[tokio::test]
-async fn a_click_that_was_made_offline_is_stored_within_a_day_under_its_own_time() {
+async fn offline_click_is_stored_within_a_day_under_its_time() {
     let function = Function::start().await;
     let (status, stored) = function.post(&click("ann", &key(NOW_MS - 23 * HOUR_MS, 1))).await;
     assert_eq!((status, &stored["createDateTime"]), (201, &json!("2025-10-01T11:30:00.000Z")));
@@ -178,7 +178,7 @@ async fn a_click_that_was_made_offline_is_stored_within_a_day_under_its_own_time
 }
 
 #[tokio::test]
-async fn a_click_whose_reply_got_lost_is_new_to_the_request_that_stored_it() {
+async fn click_with_a_lost_reply_is_new_to_its_request() {
     let function = Function::start().await;
     for failure_reply in [FailureReply::InternalServerError, FailureReply::ConnectionClosed] {
         let fail_after = [("PutItem".to_owned(), Chance { next: 1, probability: 0.0 })].into();
@@ -194,7 +194,7 @@ async fn a_click_whose_reply_got_lost_is_new_to_the_request_that_stored_it() {
 }
 
 #[tokio::test]
-async fn one_of_many_requests_at_once_has_stored_a_click_and_the_others_are_told_of_it() {
+async fn concurrent_requests_store_a_click_once_and_share_its_answer() {
     let function = Function::start().await;
     // A request that finds others faster each time is asked to come again.
     let ask = async |click: Value| {

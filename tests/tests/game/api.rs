@@ -91,7 +91,7 @@ fn api(db: &Database) -> Api {
 }
 
 #[tokio::test]
-async fn of_many_who_come_at_once_as_many_are_seated_as_there_are_seats() {
+async fn concurrent_joins_seat_as_many_players_as_seats() {
     let db = Database::start().await.unwrap();
     Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 4).unwrap(), 1, NOW_MS).await.unwrap();
     let apis: Vec<_> = (0..8).map(|_| api(&db)).collect();
@@ -123,7 +123,7 @@ async fn who_comes_twice_at_once_has_one_seat() {
 }
 
 #[tokio::test]
-async fn a_seat_is_taken_without_moving_time_on_for_those_at_the_table() {
+async fn joining_does_not_advance_time_for_the_table() {
     let db = Database::start().await.unwrap();
     let mut play =
         Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 2, NOW_MS).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_seat_is_taken_without_moving_time_on_for_those_at_the_table() {
 }
 
 #[tokio::test]
-async fn when_too_many_look_on_nobody_else_may_but_who_does_may_come_back_and_players_may_play() {
+async fn spectator_limit_refuses_newcomers_but_not_returners_or_players() {
     let db = Database::start().await.unwrap();
     Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 1, NOW_MS).await.unwrap();
     let api = api(&db);
@@ -153,7 +153,7 @@ async fn when_too_many_look_on_nobody_else_may_but_who_does_may_come_back_and_pl
 }
 
 #[tokio::test]
-async fn a_game_is_listed_while_somebody_is_there_and_one_that_nobody_comes_to_expires_soon() {
+async fn lobby_lists_occupied_games_and_empty_ones_expire_soon() {
     let db = Database::start().await.unwrap();
     let api = api(&db);
     let real = Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 1, NOW_MS).await;
@@ -184,7 +184,7 @@ async fn a_game_is_listed_while_somebody_is_there_and_one_that_nobody_comes_to_e
 }
 
 #[tokio::test]
-async fn a_game_that_cannot_be_read_leaves_the_lobby_to_the_others() {
+async fn unreadable_game_does_not_hide_the_others_in_lobby() {
     let db = Database::start().await.unwrap();
     for n in [1, 2] {
         Play::with_players(&db.client, Database::GAMES, game(n), settings(1, 8).unwrap(), 1, NOW_MS).await.unwrap();
@@ -199,7 +199,7 @@ async fn a_game_that_cannot_be_read_leaves_the_lobby_to_the_others() {
 }
 
 #[tokio::test]
-async fn one_client_makes_so_many_games_and_takes_so_many_seats() {
+async fn games_and_seats_of_one_client_are_rate_limited() {
     let db = Database::start().await.unwrap();
     let api = api(&db);
     for n in 0..NEW_GAMES.burst {
@@ -222,7 +222,7 @@ async fn one_client_makes_so_many_games_and_takes_so_many_seats() {
 }
 
 #[tokio::test]
-async fn who_was_voted_out_does_not_come_back_from_the_same_address_under_a_new_name() {
+async fn kicked_player_cannot_return_from_the_same_address() {
     let db = Database::start().await.unwrap();
     let api = api(&db);
     let mut play =

@@ -85,7 +85,7 @@ async fn played(db: &Database, rounds: u16) -> Play {
 }
 
 #[tokio::test]
-async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
+async fn finished_game_gets_history_drawings_awards_and_expiry() {
     let db = Database::start().await.unwrap();
     let play = played(&db, 2).await;
     assert_eq!(deliver(&db, &db.game_records().await.unwrap()).await.unwrap(), done());
@@ -135,7 +135,7 @@ async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
 }
 
 #[tokio::test]
-async fn records_that_come_twice_late_or_one_by_one_leave_the_same_items() {
+async fn repeated_late_or_split_records_archive_the_same_items() {
     let db = Database::start().await.unwrap();
     played(&db, 2).await;
     let records = db.game_records().await.unwrap();
@@ -159,7 +159,7 @@ async fn records_that_come_twice_late_or_one_by_one_leave_the_same_items() {
 }
 
 #[tokio::test]
-async fn turns_that_are_told_of_at_the_same_time_all_stay_in_their_round() {
+async fn concurrent_turn_records_all_stay_in_their_round() {
     let db = Database::start().await.unwrap();
     played(&db, 2).await;
     let records = db.game_records().await.unwrap();
@@ -215,7 +215,7 @@ async fn a_chat_within_its_limit_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_request_that_fails_brings_its_record_again_and_nothing_is_lost() {
+async fn failed_request_retries_its_record_and_loses_nothing() {
     let reference = Database::start().await.unwrap();
     played(&reference, 1).await;
     deliver(&reference, &reference.game_records().await.unwrap()).await.unwrap();
@@ -239,7 +239,7 @@ async fn a_request_that_fails_brings_its_record_again_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_read_does_not_hold_up_the_others() {
+async fn unreadable_record_does_not_hold_up_the_others() {
     let db = Database::start().await.unwrap();
     played(&db, 1).await;
     let mut records = db.game_records().await.unwrap();
@@ -288,7 +288,7 @@ async fn an_event_of_another_kind_is_refused() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_game_is_told_to_the_journal_once_and_of_nobody_who_played() {
+async fn end_of_a_game_is_journaled_once_without_players() {
     let db = Database::start().await.unwrap();
     let play = played(&db, 2).await;
     let records = db.game_records().await.unwrap();
@@ -314,7 +314,7 @@ async fn the_end_of_a_game_is_told_to_the_journal_once_and_of_nobody_who_played(
 }
 
 #[tokio::test]
-async fn rows_of_a_game_that_cannot_be_read_are_left_out_of_their_lists() {
+async fn unreadable_game_rows_are_skipped_in_their_lists() {
     let db = Database::start().await.unwrap();
     let mut play = played(&db, 2).await;
     deliver(&db, &db.game_records().await.unwrap()).await.unwrap();

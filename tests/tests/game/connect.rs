@@ -41,7 +41,7 @@ async fn outcome_of(
 }
 
 #[tokio::test]
-async fn a_ticket_of_the_last_minute_for_a_seat_of_the_game_lets_in() {
+async fn connect_requires_a_fresh_ticket_for_a_seat() {
     let db = Arc::new(Database::start().await.unwrap());
     let table = GameTable::empty(db, Settings::default(), &[]).await.unwrap();
     let (now, tickets) = (Timestamp::now(), Tickets::new(SecretString::from(KEY)));

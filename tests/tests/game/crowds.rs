@@ -83,7 +83,7 @@ async fn a_tab_that_stays_silent_takes_nobodys_place() {
 }
 
 #[tokio::test]
-async fn a_socket_that_says_anything_but_hello_is_closed_after_some_seconds() {
+async fn socket_without_hello_is_closed_after_some_seconds() {
     let table = GameTable::with_players(2).await.unwrap();
     table.open("chatty", 1).await.unwrap();
     let ping = json!({"action": "ping"});
@@ -97,7 +97,7 @@ async fn a_socket_that_says_anything_but_hello_is_closed_after_some_seconds() {
 }
 
 #[tokio::test]
-async fn of_many_spectators_who_come_at_once_as_many_look_on_as_there_are_places() {
+async fn concurrent_spectators_are_admitted_up_to_the_limit() {
     let table = GameTable::with_players(2).await.unwrap();
     let crowd: Vec<_> = (0..SPECTATORS_MAX + 20).map(|n| format!("spectator-{n}")).collect();
     for (seat, connection_id) in (100..).zip(&crowd) {
@@ -168,7 +168,7 @@ async fn a_bot_that_guesses_through_many_instances_has_one_allowance() {
 }
 
 #[tokio::test]
-async fn a_spectator_talks_slower_than_a_player_also_over_a_new_connection() {
+async fn spectator_talk_limit_holds_over_a_new_connection() {
     let table = GameTable::with_players(2).await.unwrap();
     table.open_as("guest", 9, Role::Spectator).await.unwrap();
     table.say_hello("guest").await;

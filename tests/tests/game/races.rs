@@ -69,7 +69,7 @@ async fn any_number_of_ticks_at_once_move_the_game_once() {
 }
 
 #[tokio::test]
-async fn a_guess_and_a_tick_at_the_deadline_do_not_both_win() {
+async fn concurrent_guess_and_tick_at_deadline_stay_consistent() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     table.pass(79_999);
@@ -89,7 +89,7 @@ async fn a_guess_and_a_tick_at_the_deadline_do_not_both_win() {
 }
 
 #[tokio::test]
-async fn a_guess_whose_reply_from_the_table_is_lost_counts_once_and_is_told() {
+async fn guess_with_a_lost_write_reply_counts_once() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     for reply in [FailureReply::InternalServerError, FailureReply::ConnectionClosed] {

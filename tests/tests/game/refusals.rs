@@ -137,7 +137,7 @@ async fn a_drawing_that_breaks_its_limits_says_so() {
 }
 
 #[tokio::test]
-async fn what_the_game_does_not_allow_now_is_refused_and_changes_nothing() {
+async fn disallowed_action_is_refused_and_changes_nothing() {
     let table = GameTable::with_players(3).await.unwrap();
     let me = player(1).to_string();
     let clear = json!([{"op": "clear", "id": 1}]);
@@ -228,7 +228,7 @@ async fn a_finished_game_takes_talk_and_rematches_alone() {
 }
 
 #[tokio::test]
-async fn a_flood_is_dropped_with_one_notice_and_others_are_heard() {
+async fn flood_is_dropped_with_one_notice_others_are_heard() {
     let table = GameTable::with_players(2).await.unwrap();
     // The bucket has been used a little by the way here.
     table.pass(10_000);

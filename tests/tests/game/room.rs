@@ -19,7 +19,7 @@ fn save(chunk: u32, seqs: std::ops::RangeInclusive<u32>) -> Value {
 }
 
 #[tokio::test]
-async fn who_says_hello_gets_the_room_and_the_chat_and_the_others_see_who_came() {
+async fn hello_gets_room_and_chat_and_is_announced() {
     let table = GameTable::with_players(1).await.unwrap();
     table.say(0, "やあ").await;
     table.drain(1);
@@ -87,7 +87,7 @@ async fn a_turn_is_played_from_the_word_to_the_reveal() {
 
 /// The drawer sees it beside the word, and whoever plays along in English types it.
 #[tokio::test]
-async fn the_english_name_of_a_japanese_word_is_right_and_told_to_nobody() {
+async fn english_gloss_of_a_japanese_word_is_correct_and_hidden() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     table.drain(3);
@@ -124,7 +124,7 @@ async fn an_english_game_is_drawn_and_guessed_in_english() {
 }
 
 #[tokio::test]
-async fn an_early_tick_is_told_to_wait_and_a_stale_one_gets_the_room() {
+async fn early_tick_waits_and_stale_tick_gets_the_room() {
     let table = GameTable::with_players(2).await.unwrap();
     table.start_drawing(2, "りんご").await.unwrap();
     let version = table.live().await.unwrap().room.version;
@@ -137,7 +137,7 @@ async fn an_early_tick_is_told_to_wait_and_a_stale_one_gets_the_room() {
 }
 
 #[tokio::test]
-async fn strokes_reach_all_but_the_drawer_and_who_comes_late_gets_what_was_saved() {
+async fn strokes_reach_others_and_latecomers_get_saved_ones() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     assert_eq!(table.send(&connection(0), &draw(1)).await.outcome, "done");
@@ -247,7 +247,7 @@ async fn a_turn_moves_on_without_a_drawer_who_drew_nothing() {
 }
 
 #[tokio::test]
-async fn who_is_gone_is_away_and_comes_back_to_seat_and_score() {
+async fn disconnected_player_returns_to_their_seat_and_score() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     table.say(1, "りんご").await;
@@ -266,7 +266,7 @@ async fn who_is_gone_is_away_and_comes_back_to_seat_and_score() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_gone_is_noticed_by_the_next_message_to_it() {
+async fn dead_connection_is_noticed_by_the_next_message() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     table.sockets.lose(&connection(2));
@@ -300,7 +300,7 @@ async fn a_connection_that_fails_or_hangs_holds_up_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_function_that_died_before_telling_that_somebody_left_is_made_up_for() {
+async fn unfinished_disconnect_is_completed_by_the_next_message() {
     let table = GameTable::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     // `$disconnect` forgot the connection, and died before it looked after the room.
@@ -332,7 +332,7 @@ async fn a_spectator_sees_the_game_and_never_the_answer() {
 }
 
 #[tokio::test]
-async fn one_spectator_too_many_is_turned_away_and_one_who_comes_back_is_not() {
+async fn spectator_limit_refuses_a_newcomer_but_not_a_returner() {
     let table = GameTable::with_players(2).await.unwrap();
     for (seat, n) in (100..).zip(0..SPECTATORS_MAX) {
         table.open_as(&format!("spectator-{n}"), seat, Role::Spectator).await.unwrap();
@@ -359,7 +359,7 @@ async fn who_leaves_gives_up_the_seat_and_the_connection() {
 }
 
 #[tokio::test]
-async fn who_is_voted_out_is_told_and_does_not_come_back() {
+async fn kicked_player_is_notified_and_cannot_return() {
     let table = GameTable::with_players(3).await.unwrap();
     table.pass(VOTER_SEATED_MS);
     for seat in [0, 1] {
@@ -377,7 +377,7 @@ async fn who_is_voted_out_is_told_and_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn the_first_who_asks_for_a_rematch_makes_it_and_all_go_to_the_same() {
+async fn first_rematch_request_creates_the_game_for_all() {
     let table = GameTable::with_players(2).await.unwrap();
     table.start(2).await.unwrap();
     table.send(&connection(1), &json!({"action": "leave"})).await;
@@ -394,7 +394,7 @@ async fn the_first_who_asks_for_a_rematch_makes_it_and_all_go_to_the_same() {
 }
 
 #[tokio::test]
-async fn every_reveal_that_was_slept_through_is_a_version_of_its_own() {
+async fn each_overdue_reveal_has_its_own_version() {
     let table = GameTable::with_players(2).await.unwrap();
     table.start_drawing(2, "りんご").await.unwrap();
     table.pass(3_600_000);
@@ -411,7 +411,7 @@ async fn every_reveal_that_was_slept_through_is_a_version_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_lobby_that_is_used_for_days_keeps_what_it_hides_as_long_as_itself() {
+async fn lobby_keeps_hidden_words_until_its_ttl() {
     const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
     let table = GameTable::with(2, Settings::default(), &["りんご", "くじら", "えんぴつ"]).await.unwrap();
     for seat in 2..6 {

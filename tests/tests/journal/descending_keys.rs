@@ -72,14 +72,14 @@ fn a_later_id_sorts_before_an_earlier_one() {
 }
 
 #[test]
-fn an_inverted_id_is_no_longer_a_uuid_of_version_7() {
+fn inverted_id_is_no_longer_a_uuid_v7() {
     let id = "0190a4cd-d3e7-7222-9f99-fdb74feee752".parse::<Uuid>().unwrap();
     assert_eq!((id.get_version_num(), id.get_variant()), (7, Variant::RFC4122));
     assert_eq!((inverted(id).get_version_num(), inverted(id).get_variant()), (8, Variant::NCS));
 }
 
 #[tokio::test]
-async fn a_scan_of_the_articles_table_does_not_return_the_newest_first() {
+async fn scan_of_the_articles_table_is_not_newest_first() {
     let db = Database::start().await.unwrap();
     let attribute =
         |name: &str, kind| AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build().unwrap();
@@ -148,7 +148,7 @@ async fn refused(shards: u8, entries: u32) -> usize {
 }
 
 #[tokio::test]
-async fn a_day_of_one_shard_takes_a_thousand_entries_a_second_and_four_take_more() {
+async fn journal_shard_takes_a_thousand_entries_per_second() {
     assert_eq!(refused(1, 1_200).await, 200);
     assert_eq!(refused(4, 1_200).await, 0);
 }

@@ -127,7 +127,7 @@ async fn sweep(db: &Database, stream: &JournalStream, day: &str, shards: u8) {
 }
 
 #[test]
-fn a_reader_gets_what_a_sorted_vector_has_whatever_happens_between_its_pages() {
+fn journal_reader_matches_a_sorted_vector_in_any_history() {
     let runtime = Runtime::new().unwrap();
     let db = runtime.block_on(Database::start()).unwrap();
     let mut runner = TestRunner::new(Config { cases: tests::load(3, 12), ..Config::default() });

@@ -47,7 +47,7 @@ async fn kinds(stack: &Stack, wanted: &str, count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_happens_in_the_suite_is_told_once_though_every_batch_comes_twice() {
+async fn suite_events_are_journaled_once_despite_repeated_batches() {
     let stack = Stack::start().await.unwrap();
     stack.set_faults(&json!({ "functions": { "deliver_twice": { "probability": 1 } } })).await.unwrap();
 
@@ -90,7 +90,7 @@ fn key(milliseconds: i64, n: u8) -> String {
 }
 
 #[tokio::test]
-async fn an_entry_is_stored_once_under_its_key_and_the_key_says_when_it_was() {
+async fn journal_entry_is_stored_once_at_its_keys_time() {
     let stack = Stack::start().await.unwrap();
     let id = key(-1_000, 1);
     let first = append(&stack, "audit", Some(&id), "one").await;
@@ -120,7 +120,7 @@ async fn an_entry_is_stored_once_under_its_key_and_the_key_says_when_it_was() {
 }
 
 #[tokio::test]
-async fn a_list_is_paged_with_a_cursor_that_is_good_for_its_own_query_alone() {
+async fn journal_cursor_is_valid_for_its_own_query_only() {
     let stack = Stack::start().await.unwrap();
     // Over three days, each entry before the last.
     for n in 0..12 {

@@ -16,7 +16,7 @@ use tests::Database;
 use tests::journal::{entry, journal, midnight, now, read_all, reader};
 
 #[tokio::test]
-async fn a_day_that_grows_from_one_shard_to_twenty_is_read_in_order_on_pages_of_every_size() {
+async fn day_grown_to_twenty_shards_is_paged_in_order() {
     let db = Database::start().await.unwrap();
     let stream = JournalStream::new("grown").unwrap();
     let mut expected = Vec::new();
@@ -41,7 +41,7 @@ async fn a_day_that_grows_from_one_shard_to_twenty_is_read_in_order_on_pages_of_
 }
 
 #[tokio::test]
-async fn an_entry_that_two_instances_store_while_shards_are_raised_is_shown_once() {
+async fn entry_stored_twice_during_resharding_is_shown_once() {
     let db = Database::start().await.unwrap();
     let stream = JournalStream::new("raised").unwrap();
     let (old, new) = (journal(&db.client, 1, "default=0"), journal(&db.client, 9, "default=0"));
@@ -69,7 +69,7 @@ async fn an_entry_that_two_instances_store_while_shards_are_raised_is_shown_once
 }
 
 #[tokio::test]
-async fn days_with_nothing_in_them_end_a_page_early_and_the_next_one_goes_on() {
+async fn empty_days_end_a_page_early_with_a_cursor() {
     let db = Database::start().await.unwrap();
     let stream = JournalStream::new("empty").unwrap();
     let journal = journal(&db.client, 4, "default=0");
@@ -124,7 +124,7 @@ impl Intercept for Requests {
 }
 
 #[tokio::test]
-async fn the_newest_fifty_take_as_many_requests_however_long_the_history_behind_them_is() {
+async fn newest_page_requests_do_not_grow_with_history() {
     let db = Database::start().await.unwrap();
     let requests = Requests::default();
     let config = db.client.config().to_builder().interceptor(requests.clone()).build();
@@ -147,7 +147,7 @@ async fn the_newest_fifty_take_as_many_requests_however_long_the_history_behind_
 }
 
 #[tokio::test]
-async fn what_a_stream_does_not_keep_is_neither_stored_nor_shown() {
+async fn entries_beyond_retention_are_neither_stored_nor_shown() {
     let db = Database::start().await.unwrap();
     let (kept, others) = (JournalStream::suite(), JournalStream::new("others").unwrap());
     let retention = "suite=10,default=1";
@@ -188,7 +188,7 @@ async fn what_a_stream_does_not_keep_is_neither_stored_nor_shown() {
 }
 
 #[tokio::test]
-async fn a_backfill_behind_an_open_cursor_is_shown_and_one_before_it_is_not() {
+async fn backfill_appears_behind_an_open_cursor_only() {
     let db = Database::start().await.unwrap();
     let stream = JournalStream::new("backfilled").unwrap();
     let (journal, reader) = (journal(&db.client, 4, "default=0"), reader(&db.client, "default=0"));
@@ -210,7 +210,7 @@ async fn a_backfill_behind_an_open_cursor_is_shown_and_one_before_it_is_not() {
 }
 
 #[tokio::test]
-async fn streams_do_not_see_each_other_even_when_one_is_named_like_the_others_beginning() {
+async fn streams_with_a_common_prefix_are_separate() {
     let db = Database::start().await.unwrap();
     let journal = journal(&db.client, 2, "default=0");
     let streams = ["a", "a-b", "a-2024-03-02"].map(|name| JournalStream::new(name).unwrap());

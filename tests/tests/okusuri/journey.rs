@@ -145,7 +145,7 @@ async fn a_user_signs_in_uses_the_service_and_deletes_everything() {
 }
 
 #[tokio::test]
-async fn requesting_a_code_does_not_reveal_whether_an_address_is_known() {
+async fn code_request_does_not_reveal_a_known_address() {
     let stack = Stack::start().await.unwrap();
     browser(&stack).sign_in(&stack, "ann@example.com").await.unwrap();
     let mut eve = browser(&stack);
@@ -175,7 +175,7 @@ async fn requesting_a_code_does_not_reveal_whether_an_address_is_known() {
 }
 
 #[tokio::test]
-async fn a_code_is_refused_if_it_is_wrong_expired_used_or_guessed_too_often() {
+async fn wrong_expired_used_or_overguessed_code_is_refused() {
     let stack = Stack::start().await.unwrap();
     let mut ann = browser(&stack);
     let email = "ann@example.com";

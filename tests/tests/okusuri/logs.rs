@@ -75,7 +75,7 @@ async fn change(logs: &Logs, user: &UserId, random: &mut fastrand::Rng, days: i6
 }
 
 #[tokio::test]
-async fn after_any_changes_the_summary_equals_that_of_the_stored_logs() {
+async fn summary_equals_stored_logs_after_any_changes() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     for seed in 0..6 {
@@ -94,7 +94,7 @@ async fn after_any_changes_the_summary_equals_that_of_the_stored_logs() {
 }
 
 #[tokio::test]
-async fn after_concurrent_changes_the_summary_equals_that_of_the_stored_logs() {
+async fn summary_equals_stored_logs_after_concurrent_changes() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -134,7 +134,7 @@ impl Intercept for Requests {
 }
 
 #[tokio::test]
-async fn logging_today_and_the_status_read_only_the_summary_and_that_day() {
+async fn logging_today_reads_only_summary_and_that_day() {
     let db = Database::start().await.unwrap();
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
     let days: Vec<_> = (1..=300).rev().map(|days| entry(ago(days), false)).collect();
@@ -157,7 +157,7 @@ async fn logging_today_and_the_status_read_only_the_summary_and_that_day() {
 }
 
 #[tokio::test]
-async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_unknown_attributes() {
+async fn changed_log_keeps_its_note_and_unknown_attributes() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -195,7 +195,7 @@ async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_unknown_attribu
 }
 
 #[tokio::test]
-async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_log() {
+async fn bleeding_without_medication_counts_as_an_unlogged_day() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -239,7 +239,7 @@ async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_l
 }
 
 #[tokio::test]
-async fn nothing_is_logged_for_a_user_who_is_being_deleted_or_never_existed() {
+async fn no_log_is_stored_for_deleting_or_unknown_users() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -291,7 +291,7 @@ async fn logs_of_other_writers_count_after_the_summary_is_deleted() {
 }
 
 #[tokio::test]
-async fn pages_of_any_size_contain_each_log_of_a_range_once_in_both_directions() {
+async fn log_pages_of_any_size_hold_each_log_once() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();

@@ -352,7 +352,7 @@ async fn a_forged_answer_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_provider_without_an_answer_or_with_wrong_metadata_is_unavailable() {
+async fn unreachable_or_mismatched_oidc_provider_is_unavailable() {
     // A port without a listener.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let issuer = format!("http://{}", listener.local_addr().unwrap());

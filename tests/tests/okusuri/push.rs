@@ -85,7 +85,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_reminder_is_disabled_and_at_22_until_its_user_changes_it() {
+async fn reminder_defaults_to_off_at_22_and_can_change() {
     let world = World::new().await;
     let (status, body) = world.post("GET /okusuri/api/reminder", &Value::Null).await;
     let off = json!({ "isEnabled": false, "time": "22:00", "timeZone": "Asia/Tokyo", "nextAt": null, "lastRemindedOn": null });
@@ -160,7 +160,7 @@ async fn a_test_reports_an_ended_subscription_and_disables_it() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_not_on_the_public_internet_is_refused() {
+async fn non_public_push_endpoint_is_refused() {
     let world = World::new().await;
     let with = |endpoint: &str| {
         let mut browser = world.service.browser("ann");
@@ -210,7 +210,7 @@ async fn an_invalid_subscription_is_refused() {
 }
 
 #[tokio::test]
-async fn a_user_has_at_most_twenty_browsers_and_the_least_useful_is_replaced() {
+async fn twenty_first_browser_replaces_the_least_useful() {
     let world = World::new().await;
     for number in 0..20 {
         world.subscribe(&world.service.browser(&format!("b{number}"))).await;

@@ -131,7 +131,7 @@ async fn an_activity_is_stored_once_however_often_it_is_told() {
 }
 
 #[tokio::test]
-async fn an_activity_that_was_cut_short_is_completed_when_it_is_told_again() {
+async fn half_written_activity_is_completed_when_sent_again() {
     let db = Database::start().await.unwrap();
     let told = activity(1, "ann", Some("p-1"), "2025-10-02T10:30:00Z");
     let day = range(Some("2025-10-02"), Some("2025-10-03"));
@@ -152,7 +152,7 @@ async fn an_activity_that_was_cut_short_is_completed_when_it_is_told_again() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_lost_leaves_an_activity_that_can_be_told_again() {
+async fn activity_with_a_lost_reply_can_be_sent_again() {
     let db = Database::start().await.unwrap();
     let store = activities(&db, 10);
     let always = BTreeMap::from([("PutItem".to_owned(), Chance { next: 3, probability: 0.0 })]);
@@ -174,7 +174,7 @@ async fn a_reply_that_is_lost_leaves_an_activity_that_can_be_told_again() {
 }
 
 #[tokio::test]
-async fn a_users_activities_are_those_of_a_vector_in_pages_of_every_size() {
+async fn users_activities_match_a_vector_in_any_page_size() {
     let db = Database::start().await.unwrap();
     let store = activities(&db, 10);
     let times = [
@@ -220,7 +220,7 @@ async fn a_users_activities_are_those_of_a_vector_in_pages_of_every_size() {
 }
 
 #[tokio::test]
-async fn a_page_of_one_action_is_filled_from_many_rows_and_given_short_after_twenty_queries() {
+async fn action_filter_fills_a_page_within_twenty_queries() {
     const ROWS: u32 = 2_100;
     let db = Database::start().await.unwrap();
     let store = activities(&db, 10);
@@ -246,7 +246,7 @@ async fn a_page_of_one_action_is_filled_from_many_rows_and_given_short_after_twe
 }
 
 #[tokio::test]
-async fn a_products_activities_are_those_of_a_vector_across_midnight_and_growing_suffixes() {
+async fn products_activities_match_a_vector_across_midnight_and_suffixes() {
     const ROWS: u32 = 30;
     let db = Database::start().await.unwrap();
     let mut all = Vec::new();
@@ -317,7 +317,7 @@ async fn suffixes_that_are_lowered_lose_no_activity() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_left_out_and_counted() {
+async fn unreadable_row_is_left_out_and_counted() {
     let db = Database::start().await.unwrap();
     let store = activities(&db, 1);
     let put = |partition: &str, sort: &str| {

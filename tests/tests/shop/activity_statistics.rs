@@ -99,7 +99,7 @@ fn s(text: &str) -> AttributeValue {
 }
 
 #[tokio::test]
-async fn an_activity_counts_once_although_it_has_two_rows_and_its_record_comes_again() {
+async fn activity_counts_once_despite_two_rows_and_repeated_records() {
     let shop = Counted::start().await;
     for (n, (user, action)) in
         [("ann", "view"), ("ann", "view"), ("bob", "view"), ("bob", "buy"), ("eve", "search")].into_iter().enumerate()
@@ -158,7 +158,7 @@ async fn an_activity_that_ttl_deletes_stays_counted() {
 }
 
 #[tokio::test]
-async fn the_top_has_the_ten_most_viewed_products_of_its_day() {
+async fn top_list_has_the_days_ten_most_viewed_products() {
     let shop = Counted::start().await;
     let mut n = 0;
     for product in 1..=12 {
@@ -176,7 +176,7 @@ async fn the_top_has_the_ten_most_viewed_products_of_its_day() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_goes_to_quarantine_until_it_is_mended() {
+async fn unreadable_activity_is_quarantined_until_it_is_corrected() {
     let shop = Counted::start().await;
     shop.record(1, "ann", "view", "cup").await;
     shop.record(2, "bob", "view", "cup").await;

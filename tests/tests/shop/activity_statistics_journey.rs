@@ -100,7 +100,7 @@ async fn the_numbers_follow_the_activities_and_their_edits_and_deletions() {
 }
 
 #[tokio::test]
-async fn each_activity_counts_once_although_batches_come_twice_and_the_function_dies() {
+async fn activity_counts_once_despite_repeated_batches_and_crashes() {
     let stack = Stack::start().await.unwrap();
     let (always, often) = (json!({"probability": 1.0}), json!({"probability": 0.3}));
     let faults =

@@ -60,7 +60,7 @@ async fn write(stack: &Stack, writer: usize) -> Vec<Asked> {
 }
 
 #[tokio::test]
-async fn the_books_of_a_product_are_right_after_a_storm_of_64_writers() {
+async fn product_books_are_right_after_64_concurrent_writers() {
     let stack = Stack::start().await.unwrap();
     let product = json!({"name": "Cup", "price": 1_000, "currency": "EUR", "stock": 60}).to_string();
     let token = format!("Bearer {STAFF_TOKEN}");

@@ -83,7 +83,7 @@ async fn update_price(db: &Database, cents: i64, now: &str) -> bool {
 }
 
 #[tokio::test]
-async fn no_change_is_lost_between_the_suite_and_a_writer_that_locks_on_the_value() {
+async fn no_change_is_lost_beside_a_value_locking_writer() {
     let db = with_cups(0).await;
     let stock = Stock::new(&db.table(Database::SHOP));
     let ours = async {
@@ -138,7 +138,7 @@ async fn rows_of_the_design_are_read_as_they_are_meant() {
 }
 
 #[tokio::test]
-async fn a_foreign_client_may_take_what_was_promised_and_the_order_is_told() {
+async fn foreign_client_may_take_reserved_goods_and_commit_reports_it() {
     use domain::shop::{HoldTime, OrderId, Quantity, StockRefusal};
     use shop_store::{ChangeError, ReservationRequest, Reservations, SettleRefusal};
     let db = with_cups(5).await;
@@ -162,7 +162,7 @@ async fn a_foreign_client_may_take_what_was_promised_and_the_order_is_told() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_left_out_and_counted() {
+async fn unreadable_row_is_left_out_and_counted() {
     let db = with_cups(5).await;
     for (sort, name) in [
         ("PRICE#2024-01-02T00:00:00Z", "Price"),

@@ -39,7 +39,7 @@ async fn offer(offered: u32, suffixes: u8) -> Vec<StoreError> {
 }
 
 #[tokio::test]
-async fn a_product_of_one_partition_a_day_is_throttled_beyond_a_thousand_activities_a_second() {
+async fn one_partition_throttles_beyond_a_thousand_activities_per_second() {
     let offered = tests::load(1_200, 5_000);
     let refusals = offer(offered, 1).await;
     // Each user has a partition to themselves; it is the product's that is full.

@@ -103,7 +103,7 @@ async fn products_are_listed_by_their_names_of_now_in_pages() {
 }
 
 #[tokio::test]
-async fn a_request_takes_effect_once_and_its_key_stands_for_nothing_else() {
+async fn price_request_takes_effect_once_per_key() {
     let db = Database::start().await.unwrap();
     let (products, prices) = shop(&db).await;
     let first = prices.change(&request("a", 900, "2024-01-02T00:00:00Z")).await.unwrap();
@@ -247,7 +247,7 @@ async fn pages(prices: &Prices, slice: LedgerQuery, direction: Direction, limit:
 }
 
 #[tokio::test]
-async fn every_comparison_of_a_sort_key_ends_where_it_says_to_the_nanosecond() {
+async fn price_range_ends_are_exact_to_the_nanosecond() {
     let db = Database::start().await.unwrap();
     let (prices, all) = history(&db).await;
     check(&prices, &all, LedgerQuery::Range(TimeRange::default()), |_| true).await;
@@ -286,7 +286,7 @@ async fn a_range_has_its_first_nanosecond_and_not_its_last() {
 }
 
 #[tokio::test]
-async fn the_lowest_of_thirty_days_counts_what_was_in_effect_when_they_began() {
+async fn lowest_price_of_thirty_days_includes_the_initial_price() {
     let db = Database::start().await.unwrap();
     let (products, prices) = shop(&db).await;
     for (n, (time, cents)) in
@@ -327,7 +327,7 @@ async fn the_lowest_of_thirty_days_counts_what_was_in_effect_when_they_began() {
 }
 
 #[tokio::test]
-async fn an_archived_product_changes_lists_and_keeps_its_price_until_it_is_restored() {
+async fn archived_product_changes_lists_and_keeps_its_price() {
     let db = Database::start().await.unwrap();
     let (products, prices) = shop(&db).await;
     let lists = async || {

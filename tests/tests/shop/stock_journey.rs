@@ -66,7 +66,7 @@ async fn wait_until_told(stack: &Stack, sentence: &str) -> BTreeMap<String, usiz
 }
 
 #[tokio::test]
-async fn a_stock_that_runs_low_is_announced_once_although_every_batch_comes_twice() {
+async fn low_stock_is_announced_once_despite_repeated_batches() {
     let (stack, _) = with_cups(5).await;
     let faults = json!({"functions": {"function": "stock-watch", "deliver_twice": {"probability": 1.0}}});
     stack.set_faults(&faults).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_stock_that_runs_low_is_announced_once_although_every_batch_comes_twic
 }
 
 #[tokio::test]
-async fn a_watcher_that_dies_over_its_batch_tells_everything_and_nothing_twice() {
+async fn crashing_stock_watch_reports_everything_exactly_once() {
     let (stack, _) = with_cups(30).await;
     let chance = json!({"probability": 0.4});
     let faults = json!({"function": "stock-watch", "kill_before": chance, "kill_after": chance});
@@ -101,7 +101,7 @@ async fn a_watcher_that_dies_over_its_batch_tells_everything_and_nothing_twice()
 }
 
 #[tokio::test]
-async fn goods_of_an_order_that_was_never_heard_of_again_come_back_when_it_expires() {
+async fn goods_of_an_abandoned_order_return_on_expiry() {
     let (stack, shop) = with_cups(5).await;
     let body = json!({"orderId": "o-1", "quantity": 4, "expiresInSeconds": 1});
     assert_eq!(post(&stack, "reservations", "-", body).await.status, 201);

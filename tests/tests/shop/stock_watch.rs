@@ -98,7 +98,7 @@ fn expected() -> BTreeMap<String, usize> {
 }
 
 #[tokio::test]
-async fn what_happens_in_the_shop_is_told_and_a_crossing_once() {
+async fn shop_events_are_journaled_and_threshold_crossings_once() {
     let db = Database::start().await.unwrap();
     busy(&db).await;
     assert_eq!(deliver(&db, &records(&db).await).await.unwrap(), done());
@@ -108,7 +108,7 @@ async fn what_happens_in_the_shop_is_told_and_a_crossing_once() {
 }
 
 #[tokio::test]
-async fn records_that_come_twice_late_or_one_by_one_are_told_once() {
+async fn repeated_late_or_split_records_are_journaled_once() {
     let db = Database::start().await.unwrap();
     busy(&db).await;
     let records = records(&db).await;
@@ -126,7 +126,7 @@ async fn records_that_come_twice_late_or_one_by_one_are_told_once() {
 }
 
 #[tokio::test]
-async fn a_request_that_fails_brings_its_record_again_and_nothing_is_lost() {
+async fn failed_request_retries_its_record_and_loses_nothing() {
     for operation in ["PutItem", "UpdateItem"] {
         let db = Database::start().await.unwrap();
         busy(&db).await;
@@ -144,7 +144,7 @@ async fn a_request_that_fails_brings_its_record_again_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_read_does_not_hold_up_the_others() {
+async fn unreadable_record_does_not_hold_up_the_others() {
     let db = Database::start().await.unwrap();
     busy(&db).await;
     let mut records = records(&db).await;
@@ -157,7 +157,7 @@ async fn a_record_that_cannot_be_read_does_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn goods_of_a_reservation_that_ttl_has_deleted_are_given_back_once() {
+async fn goods_of_a_ttl_deleted_reservation_return_once() {
     let db = Database::start().await.unwrap();
     let mut shop = shop(&db, -2_000);
     shop.product("cup", 10).await.unwrap();
@@ -184,7 +184,7 @@ async fn goods_of_a_reservation_that_ttl_has_deleted_are_given_back_once() {
 }
 
 #[tokio::test]
-async fn a_reservation_that_somebody_has_deleted_by_hand_is_left_to_them() {
+async fn manually_deleted_reservation_is_left_alone() {
     let db = Database::start().await.unwrap();
     let shop = shop(&db, 0);
     shop.product("cup", 10).await.unwrap();

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stroke_may_end_without_a_point_but_not_begin_so() {
+    fn stroke_may_end_but_not_begin_without_a_point() {
         let op = |pen, end| Op::Stroke { id: 1, pen, points: vec![], end };
         assert!(Batch::new(1, vec![op(None, true)]).is_ok());
         assert_eq!(Batch::new(1, vec![op(None, false)]), Err(DrawingError::Points));

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn one_edit_away_is_near_for_words_of_three_letters_and_more() {
+    fn guess_one_edit_away_is_near_from_three_letters_on() {
         for guess in ["りんが", "りん", "んご", "りご", "りんごご", "りいんご", "みんご"] {
             assert_eq!(judged("りんご", guess), GuessResult::Near, "{guess}");
         }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_english_name_that_the_drawer_sees_is_correct_and_its_near_guesses_are_near() {
+    fn english_gloss_counts_as_correct_or_near_guess() {
         for guess in ["apple", "Apple", "an apple", "apples", "APPLE!"] {
             assert_eq!(judged("りんご", guess), GuessResult::Correct, "{guess}");
         }

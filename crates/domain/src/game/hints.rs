@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn separators_of_an_english_word_are_visible_from_the_start_and_count_as_no_letters() {
+    fn hint_mask_shows_separators_and_never_counts_them() {
         let word = Word::read("yo-yo x'y").expect("a word");
         let shown = |open| mask(&word, &[1, 4, 8], open).iter().map(|c| c.unwrap_or('_')).collect::<String>();
         assert_eq!((shown(0).as_str(), shown(3).as_str()), ("__-__ _'_", "_o-_o _'y"));

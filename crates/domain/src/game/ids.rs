@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_read_in_any_spelling_and_written_in_one() {
+    fn game_id_parses_any_spelling_and_prints_one() {
         let text = "0199c0de-0000-7000-8000-00000000000a";
         for other in [text, &text.to_uppercase(), &text.replace('-', ""), &format!("{{{text}}}"), &format!(" {text}\n")]
         {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_a_round_and_a_number_of_two_digits_each() {
+    fn turn_id_is_round_and_number_of_two_digits_each() {
         let turn = TurnId::new(2, 1).expect("a turn");
         assert_eq!(turn.to_string(), "02.01");
         assert_eq!("02.01".parse(), Ok(turn));

@@ -113,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn no_word_is_dealt_twice_before_the_whole_list_was_dealt() {
+    fn each_word_is_dealt_once_before_the_list_repeats() {
         let deals = deals(WordSource::BuiltIn, &[], 100);
         let all: HashSet<_> = deals.iter().flatten().collect();
         assert_eq!(all.len(), 300);
     }
 
     #[test]
-    fn a_turn_has_three_different_words_even_after_the_list_repeats() {
+    fn turn_options_differ_even_after_the_list_repeats() {
         for custom in
             [own(&["あ", "い", "う"]), own(&["あ", "い", "う", "え"]), own(&["りんご", "いぬ", "ねこ", "ほん", "いえ"])]
         {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_word_that_is_also_built_in_is_never_dealt_twice() {
+    fn turn_options_hold_a_custom_and_built_in_word_once() {
         let words = words::built_in(Language::English).iter().map(|word| word.text.to_string().to_uppercase());
         let custom: Vec<_> = words.skip(3).map(|word| Word::read(&word).expect("a word")).collect();
         for options in deals_in(Language::English, WordSource::Both, &custom, 9) {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn with_both_sources_one_option_is_custom_and_two_are_built_in() {
+    fn both_sources_deal_one_custom_and_two_built_in_options() {
         let custom = own(&["どらごん", "けんじゃ"]);
         for options in deals(WordSource::Both, &custom, 20) {
             assert_eq!(options.iter().filter(|word| custom.contains(word)).count(), 1);

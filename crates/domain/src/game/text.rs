@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_of_a_name_is_ten_characters_not_ten_bytes() {
+    fn player_name_limit_is_ten_characters_not_bytes() {
         assert!(PlayerName::new("あんずのきのしたのこ").is_ok());
         assert_eq!(PlayerName::new("あんずのきのしたのこだ"), Err(TextError::TooLong { max: 10 }));
         assert_eq!(PlayerName::new(""), Err(TextError::Empty));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_the_list_has_a_gloss_and_another_has_none() {
+    fn built_in_word_has_gloss_and_other_word_none() {
         let gloss_of = |text| gloss(&Word::read(text).expect("a word"));
         assert_eq!(gloss_of("りんご"), Some("apple"));
         assert_eq!(gloss_of("んんん"), None);

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn two_kinds_of_events_with_the_same_name_are_two_entries() {
+    fn events_of_different_kinds_get_different_entry_ids() {
         let [low, out] = [
             SuiteEvent::LowStock { product_id: "p", stock: 0, threshold: 3 },
             SuiteEvent::OutOfStock { product_id: "p" },

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_has_one_to_eight_different_times_and_its_days_in_order() {
+    fn plan_has_one_to_eight_sorted_times_and_ordered_days() {
         assert_eq!(plan(&["20:00", "08:00", "20:00"]).times(), times(&["08:00", "20:00"]));
         assert_eq!(Plan::new(Vec::new(), DAY, None), Err(PlanError::Times));
         let nine: Vec<_> = (0..9).map(|hour| Time::constant(hour, 0, 0, 0)).collect();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dose_is_missed_three_hours_after_its_time_until_somebody_says_otherwise() {
+    fn dose_is_missed_after_three_hours_unless_recorded() {
         let plan = plan(&["08:00", "20:00"]);
         let both = |morning, evening| vec![at("08:00", morning), at("20:00", evening)];
         assert_eq!(states(&plan, &[], "10:59"), both(DoseState::Due, DoseState::Due));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dose_that_was_put_off_is_due_again_and_then_missed() {
+    fn snoozed_dose_is_due_again_and_then_missed() {
         let until = DAY.to_datetime(Time::constant(9, 0, 0, 0)).to_zoned(tokyo()).unwrap().timestamp();
         let state = |now| states(&plan(&["08:00"]), &[("08:00", DoseRecord::Snoozed { until })], now)[0].1;
         assert_eq!(state("08:59"), DoseState::Snoozed);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_was_moved_does_not_make_what_was_taken_missed() {
+    fn moved_plan_keeps_taken_doses_taken() {
         let taken = [("08:00", DoseRecord::Taken)];
         assert_eq!(states(&plan(&["09:00"]), &taken, "23:00"), [at("08:00", DoseState::Taken)]);
         let expected = [at("08:00", DoseState::Taken), at("21:00", DoseState::Due)];
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn days_outside_of_the_plan_have_what_is_recorded_and_nothing_else() {
+    fn days_outside_the_plan_have_only_recorded_doses() {
         let plan = Plan::new(times(&["08:00"]), DAY, Some(DAY)).unwrap();
         let doses = |date, recorded: &[(Time, DoseRecord)]| plan.doses(date, recorded, &tokyo(), Timestamp::MAX).len();
         assert_eq!((doses(date(2026, 11, 21), &[]), doses(DAY, &[]), doses(date(2026, 11, 23), &[])), (0, 1, 0));
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_the_clock_leaves_out_is_due_when_it_jumps_and_one_that_comes_twice_at_the_first() {
+    fn dose_is_due_at_clock_jump_or_first_repeated_hour() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let due = |date, time: &str| {
             let plan = Plan::new(times(&[time]), date, None).unwrap();
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn adherence_is_taken_of_all_that_can_be_taken_no_more() {
+    fn adherence_counts_doses_that_are_due_by_now() {
         let taken = [("08:00", DoseRecord::Taken), ("09:00", DoseRecord::Skipped)];
         let plan = plan(&["08:00", "09:00", "10:00", "20:00"]);
         let recorded: Vec<_> = taken.iter().map(|(time, state)| (parse_clock_time(time).unwrap(), *state)).collect();

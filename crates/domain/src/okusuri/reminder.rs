@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reminder_is_due_at_the_users_own_time_north_and_south_in_summer_and_winter() {
+    fn reminder_is_due_at_local_time_in_all_zones() {
         for (name, after, due) in [
             ("Asia/Tokyo", "2026-11-22T00:00:00Z", "2026-11-22T13:00:00Z"),
             ("Europe/Berlin", "2026-07-01T12:00:00Z", "2026-07-01T20:00:00Z"),
@@ -116,13 +116,13 @@ mod tests {
     }
 
     #[test]
-    fn the_next_one_is_the_next_day_once_the_moment_is_there() {
+    fn next_reminder_is_tomorrow_once_todays_moment_is_reached() {
         assert_eq!(next("22:00", "Asia/Tokyo", "2026-11-22T12:59:59Z"), "2026-11-22T13:00:00Z");
         assert_eq!(next("22:00", "Asia/Tokyo", "2026-11-22T13:00:00Z"), "2026-11-23T13:00:00Z");
     }
 
     #[test]
-    fn days_of_23_and_25_hours_keep_the_time_of_the_clock() {
+    fn reminder_keeps_clock_time_on_23_and_25_hour_days() {
         assert_eq!(next("22:00", "America/New_York", "2026-03-08T02:00:00Z"), "2026-03-08T03:00:00Z");
         assert_eq!(next("22:00", "America/New_York", "2026-03-08T03:00:00Z"), "2026-03-09T02:00:00Z");
         assert_eq!(next("22:00", "America/New_York", "2026-11-01T02:00:00Z"), "2026-11-02T03:00:00Z");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_in_the_evening_that_is_jumped_over_is_the_moment_after_the_jump() {
+    fn reminder_in_a_clock_gap_is_due_after_the_jump() {
         // Greenland's clocks went from 22:00 to 23:00 that night.
         assert_eq!(next("22:00", "America/Nuuk", "2023-03-25T12:00:00Z"), "2023-03-26T01:00:00Z");
         assert_eq!(next("22:30", "America/Nuuk", "2023-03-25T12:00:00Z"), "2023-03-26T01:00:00Z");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_into_the_next_day_leaves_the_reminder_in_its_own() {
+    fn clock_jump_past_midnight_keeps_reminder_on_its_own_day() {
         // From 23:00 on Saturday to 00:00 on Sunday.
         assert_eq!(next("23:30", "America/Nuuk", "2024-03-30T12:00:00Z"), "2024-03-31T00:59:00Z");
         assert_eq!(next("23:30", "America/Nuuk", "2024-03-31T00:59:00Z"), "2024-04-01T00:30:00Z");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reminder_up_to_two_hours_late_is_given_and_a_later_one_is_left_out() {
+    fn reminder_is_sent_at_most_two_hours_late() {
         let (due, tokyo) = (at("2026-11-22T13:00:00Z"), zone("Asia/Tokyo"));
         let today = ReminderDecision::Remind(date(2026, 11, 22));
         assert_eq!(decide_reminder(due, &tokyo, None, due), today);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_that_is_lived_again_over_the_date_line_has_had_its_reminder() {
+    fn day_repeated_across_the_date_line_gets_one_reminder() {
         let tokyo = decide_reminder(at("2026-11-22T13:00:00Z"), &zone("Asia/Tokyo"), None, at("2026-11-22T13:00:00Z"));
         assert_eq!(tokyo, ReminderDecision::Remind(date(2026, 11, 22)));
         let due = at(&next("22:00", "Pacific/Honolulu", "2026-11-22T18:00:00Z"));
@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn from_one_reminder_to_the_next_no_day_is_missed_and_none_has_two(
+        fn consecutive_reminders_skip_and_repeat_no_day(
             zone in zones(), minutes in 0..24 * 60_i64, start in 0_i64..2_000_000_000, days in 1..400_usize,
         ) {
             let time = Time::midnight() + SignedDuration::from_mins(minutes);
@@ -240,7 +240,7 @@ mod tests {
         }
 
         #[test]
-        fn it_makes_no_difference_from_when_before_a_reminder_one_looks(
+        fn next_due_is_the_same_from_any_earlier_moment(
             zone in zones(), minutes in 0..24 * 60_i64, start in 0_i64..2_000_000_000, share in 0.0..1.0_f64,
         ) {
             let time = Time::midnight() + SignedDuration::from_mins(minutes);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_sent_once_a_minute_and_five_times_an_hour() {
+    fn code_sends_are_limited_per_minute_and_per_hour() {
         let mut sent = again(None, now()).unwrap();
         assert_eq!(again(Some(&sent), now() + seconds(59)), Err(SendError::JustSent(now() + seconds(60))));
         for minute in 1..5 {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fifth_attempt_may_be_right_and_a_sixth_is_none() {
+    fn sixth_code_attempt_in_the_window_is_locked_out() {
         let mut sent = again(None, now()).unwrap();
         for left in (0..5).rev() {
             sent = guess(&sent, now()).unwrap();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_counts_the_same_where_no_code_was_ever_sent() {
+    fn code_attempts_count_the_same_without_a_sent_code() {
         let mut none = None;
         let mut sent = again(None, now()).unwrap();
         for _ in 0..5 {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_grow_up_to_a_day_and_are_forgotten_a_day_after_the_last() {
+    fn lock_grows_to_a_day_and_resets_a_day_later() {
         let (mut sent, mut at) = (SignInCounters { window_from: now(), ..SignInCounters::default() }, now());
         for hours in [1, 2, 4, 8, 16, 24, 24] {
             for _ in 0..5 {
@@ -294,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_hour_has_more_than_twice_the_codes_of_a_window_and_no_minute_more_than_one(waits in prop::collection::vec(0_i64..2_000, 1..60)) {
+        fn code_sends_stay_within_limits_of_any_hour_and_minute(waits in prop::collection::vec(0_i64..2_000, 1..60)) {
             let (mut at, mut sent, mut times) = (now(), None, Vec::new());
             for wait in waits {
                 at += seconds(wait);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn three_bleeding_days_begin_a_rest_of_four_and_then_a_streak_begins_anew() {
+    fn three_bleeding_days_begin_four_rest_days_then_new_streak() {
         let taking = |streak, bleeding| StreakState::Taking { streak, bleeding };
         let resting = |left| StreakState::Resting { left };
         let rest = [resting(4), resting(3), resting(2), resting(1)];
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn bleeding_is_counted_in_a_row_and_a_missed_day_ends_both_counts() {
+    fn missed_day_resets_streak_and_bleeding_count() {
         assert_eq!(walk("BBtBB").last(), Some(&StreakState::Taking { streak: 5, bleeding: 2 }));
         assert_eq!(walk("BB.B").last(), Some(&StreakState::Taking { streak: 1, bleeding: 1 }));
         assert_eq!(walk("tt.").last(), Some(&StreakState::START));
     }
 
     #[test]
-    fn days_that_nobody_logged_are_skipped_as_if_they_were_walked() {
+    fn streak_skip_equals_walking_unlogged_days() {
         for streak_state in walk("tBBB....").into_iter().chain([StreakState::START]) {
             for days in 0..12 {
                 assert_eq!(

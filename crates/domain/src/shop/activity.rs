@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_activity_may_be_five_minutes_ahead_and_400_days_old() {
+    fn activity_time_reaches_400_days_back_and_five_minutes_ahead() {
         let now = moment("2024-03-01T00:00:00Z");
         let outcome = |text| Activity::check_time(moment(text), now);
         assert_eq!(outcome("2024-03-01T00:05:00Z"), Ok(()));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_touches_a_day_if_it_has_a_nanosecond_of_it() {
+    fn activity_range_includes_each_day_it_touches_by_a_nanosecond() {
         assert_eq!(days("2024-02-29", "2024-03-01"), ["2024-02-29"]);
         assert_eq!(days("2024-02-29", "2024-03-01T00:00:00.000000001Z"), ["2024-02-29", "2024-03-01"]);
         assert_eq!(days("2023-12-31T23:59:59.999999999Z", "2024-01-01T12:00:00Z"), ["2023-12-31", "2024-01-01"]);

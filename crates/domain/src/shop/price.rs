@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_price_at_the_start_of_the_window_counts_and_earlier_ones_do_not() {
+    fn lowest_price_counts_from_the_price_at_window_start() {
         let prices = [price(0, 1), price(10, 5), price(30, 7)];
         assert_eq!(lowest_price(&prices, at(20), at(40)), Some(price(10, 5)));
         assert_eq!(lowest_price(&prices, at(10), at(40)), Some(price(10, 5)));
@@ -139,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_change_has_the_price_before_it_and_lowest_and_highest_match_the_history(
+        fn price_changes_link_to_previous_and_track_lowest_and_highest(
             changes in prop::collection::vec((0..5_u64, 0..50_i128), 0..30),
         ) {
             let mut product = product(2, at(20));
@@ -168,7 +168,7 @@ mod tests {
         }
 
         #[test]
-        fn the_lowest_price_is_the_lowest_of_the_prices_at_all_moments(
+        fn lowest_price_equals_minimum_over_all_moments(
             steps in prop::collection::btree_map(0..40_i128, 0..6_u64, 0..12),
             from in 0..40_i128,
             length in 1..40_i128,

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_product_needs_a_price_and_has_no_stock_yet() {
+    fn new_product_requires_a_price_and_starts_without_stock() {
         let product = cup();
         assert_eq!((product.version, product.level), (1, StockLevel::default()));
         assert_eq!(product.price.since, product.created_at);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_changes_the_name_and_the_threshold_but_neither_price_nor_stock() {
+    fn product_form_changes_neither_price_nor_stock() {
         let now = moment("2024-01-16T00:00:00Z");
         let renamed = form("Mug").update(&cup(), now).expect("a form").expect("a change");
         assert_eq!((renamed.name.as_str(), renamed.version, renamed.updated_at), ("Mug", 2, now));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_archives_and_restores_a_product_or_leaves_it_as_it_is() {
+    fn product_form_archives_restores_or_keeps_a_product() {
         let [now, later] = ["2024-01-16T00:00:00Z", "2024-01-17T00:00:00Z"].map(moment);
         let of = |archived| ProductForm { archived, ..form("Cup") };
         let archived = of(Some(true)).update(&cup(), now).expect("a form").expect("a change");

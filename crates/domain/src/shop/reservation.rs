@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_order_gets_the_same_answer_before_and_after_the_cleanup() {
+    fn late_commit_gets_the_same_answer_after_cleanup() {
         let now = moment("2024-01-15T10:15:00Z");
         let (before, after) = (
             reservation(ReservationState::Open),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_time_is_one_second_to_one_day_and_15_minutes_by_default() {
+    fn hold_time_has_bounds_and_a_default_of_15_minutes() {
         assert_eq!(HoldTime::default().duration(), Duration::from_secs(900));
         assert_eq!(HoldTime::new(86_400).map(HoldTime::duration), Ok(Duration::from_secs(86_400)));
         for seconds in [i64::MIN, -1, 0, 86_401, i64::MAX] {

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_comes_after_the_newest_one_even_if_the_clock_is_slow() {
+    fn row_id_follows_the_newest_despite_a_slow_clock() {
         let (early, late) = (moment("2024-01-15T10:30:00Z"), moment("2024-01-15T10:30:01Z"));
         let at = |newest, now| RowId::following(newest, now, Uuid::nil()).at.to_string();
         assert_eq!(at(None, early), "2024-01-15T10:30:00.000000000Z");
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_id_is_parsed_from_its_printed_form_and_from_no_other() {
+    fn row_id_parses_only_its_printed_form() {
         let row = RowId { at: moment("2024-01-15T10:30:00.5Z"), id: Uuid::from_u128(7) };
         assert_eq!(row.to_string().parse(), Ok(row));
         let id = Uuid::from_u128(7);

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stock_that_lacks_reserved_pieces_may_rise_but_not_fall() {
+    fn overreserved_stock_may_rise_but_not_fall() {
         let short = level(3, 5);
         assert_eq!(short.available(), 0);
         assert_eq!(after(short, "IN", 1), Ok((4, 1)));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_movement_has_the_bounds_of_its_type() {
+    fn movement_number_is_bounded_by_its_type() {
         let made = |change_type: &str, number| StockMovement::new(change_type.parse().expect("a type"), number);
         for number in [i64::MIN, -1, 0, 1_000_000_001, i64::MAX] {
             assert_eq!(made("IN", number), Err(QuantityError::Quantity), "{number}");

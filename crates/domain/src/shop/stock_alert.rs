@@ -40,7 +40,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn an_alert_is_raised_when_it_becomes_true_and_not_while_it_stays_true() {
+    fn stock_alert_fires_only_when_it_becomes_true() {
         let at = |stock, threshold| WatchedStock { stock, threshold };
         let alerts = |before, after| at(before, 5).alerts(at(after, 5));
         assert_eq!(alerts(6, 5), [StockAlert::Low]);
@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_stock_that_falls_below_its_threshold_step_by_step_is_reported_once(stocks in prop::collection::vec(0_u64..12, 1..40), threshold in 1_u64..10) {
+        fn stock_alert_fires_once_per_period_below_the_threshold(stocks in prop::collection::vec(0_u64..12, 1..40), threshold in 1_u64..10) {
             let at = |stock| WatchedStock { stock, threshold };
             let (mut low, mut out) = (0, 0);
             for pair in stocks.windows(2) {

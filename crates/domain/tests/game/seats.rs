@@ -21,7 +21,7 @@ fn players_with_one_name_are_told_apart_by_a_number() {
 }
 
 #[test]
-fn a_game_starts_when_two_are_here_and_all_but_the_host_are_ready() {
+fn game_start_needs_two_connected_players_and_ready_guests() {
     let mut table = Table::new(Settings::default(), &[]);
     table.seat(1);
     assert_eq!(table.tries(0, Command::Start), Err(Refusal::TooFewPlayers));
@@ -63,7 +63,7 @@ fn a_word_in_two_spellings_is_one_word() {
 }
 
 #[test]
-fn the_host_changes_the_language_unless_the_game_has_words_of_its_own() {
+fn host_changes_language_unless_game_has_own_words() {
     let english = Settings { language: Language::English, ..Settings::default() };
     let mut table = Table::new(Settings::default(), &[]);
     table.seat(2);
@@ -97,7 +97,7 @@ fn a_game_with_words_of_another_language_is_not_made() {
 }
 
 #[test]
-fn a_full_game_seats_nobody_but_gives_away_a_seat_that_nobody_came_to() {
+fn full_game_gives_away_a_seat_nobody_connected_to() {
     let mut table = Table::new(seats(2), &[]);
     table.seat(1);
     table.does(1, Command::Join { name: name(1) });
@@ -120,7 +120,7 @@ fn joining_twice_is_joining_once() {
 }
 
 #[test]
-fn more_than_half_of_the_others_who_are_here_vote_somebody_out() {
+fn kick_needs_votes_of_more_than_half_of_connected_others() {
     let mut table = Table::drawing(5);
     table.does(4, Command::Disconnect);
     let kick = Command::Kick { target: player(1) };
@@ -167,7 +167,7 @@ fn playing_from(addresses: &[u32]) -> Table {
 }
 
 #[test]
-fn puppets_at_one_address_have_one_vote_and_one_vote_ousts_nobody() {
+fn kick_votes_from_one_address_count_as_one() {
     let kick = Command::Kick { target: player(0) };
     let mut table = playing_from(&[1, 2, 2]);
     table.does(1, kick.clone());
@@ -192,7 +192,7 @@ fn puppets_at_one_address_have_one_vote_and_one_vote_ousts_nobody() {
 }
 
 #[test]
-fn nobody_new_comes_from_where_somebody_was_voted_out_unless_the_host_is_there() {
+fn kicked_address_is_barred_unless_it_is_the_hosts() {
     let mut table = playing_from(&[1, 2, 3]);
     for n in [0, 1] {
         table.does(n, Command::Kick { target: player(2) });
@@ -210,7 +210,7 @@ fn nobody_new_comes_from_where_somebody_was_voted_out_unless_the_host_is_there()
 }
 
 #[test]
-fn what_a_room_remembers_of_those_who_were_kicked_has_an_end() {
+fn room_remembers_a_bounded_number_of_kicked_players() {
     let mut table = playing_from(&[1, 2, 3]);
     for n in 10..30 {
         table.does(n, Command::Join { name: name(n) });
@@ -225,7 +225,7 @@ fn what_a_room_remembers_of_those_who_were_kicked_has_an_end() {
 }
 
 #[test]
-fn a_turn_ends_when_more_have_guessed_than_a_game_has_seats_for_however_they_come_and_go() {
+fn turn_ends_when_solvers_reach_their_maximum() {
     let mut table = Table::drawing(3);
     for n in 10..10 + u8::try_from(SOLVERS_MAX).expect("few") {
         assert_eq!(table.sees(0).turn.map(|turn| turn.phase), Some("drawing"), "{n}");
@@ -239,7 +239,7 @@ fn a_turn_ends_when_more_have_guessed_than_a_game_has_seats_for_however_they_com
 }
 
 #[test]
-fn when_the_host_goes_the_next_one_who_is_here_is_host() {
+fn host_role_passes_to_next_connected_player() {
     let mut table = Table::new(Settings::default(), &[]);
     table.seat(3);
     table.does(1, Command::Disconnect);
@@ -257,7 +257,7 @@ fn when_the_host_goes_the_next_one_who_is_here_is_host() {
 }
 
 #[test]
-fn a_game_with_fewer_than_two_is_over_once_what_the_turn_brought_was_shown() {
+fn game_below_two_players_finishes_after_the_reveal() {
     let mut table = Table::drawing(3);
     table.says(1, "りんご");
     table.does(0, Command::Leave);
@@ -295,7 +295,7 @@ fn the_clock_stands_while_everybody_is_away() {
 }
 
 #[test]
-fn a_game_that_nobody_comes_back_to_is_finished_as_it_stands() {
+fn abandoned_game_reveals_its_turn_and_finishes() {
     let mut table = Table::drawing(3);
     table.says(1, "りんご");
     for n in 0..3 {
@@ -314,7 +314,7 @@ fn a_game_that_nobody_comes_back_to_is_finished_as_it_stands() {
 }
 
 #[test]
-fn who_comes_back_in_the_last_seconds_still_has_a_game() {
+fn player_who_returns_before_pause_limit_continues_the_game() {
     let mut table = Table::drawing(2);
     table.does(0, Command::Disconnect);
     table.does(1, Command::Disconnect);
@@ -325,7 +325,7 @@ fn who_comes_back_in_the_last_seconds_still_has_a_game() {
 }
 
 #[test]
-fn a_drawer_who_leaves_last_is_passed_over_when_somebody_comes_back() {
+fn turn_of_departed_drawer_ends_when_play_resumes() {
     let mut table = Table::drawing(3);
     table.does(1, Command::Disconnect);
     table.does(2, Command::Disconnect);
@@ -362,7 +362,7 @@ fn standings_share_ranks() {
 }
 
 #[test]
-fn the_first_to_ask_makes_the_rematch_and_the_others_are_told_which() {
+fn rematch_is_made_by_the_first_request_only() {
     let mut table = Table::drawing(2);
     let rematch = |n: u128| Command::Rematch { game: GameId(uuid::Uuid::from_u128(n)) };
     assert_eq!(table.tries(0, rematch(7)), Err(Refusal::NotFinished));

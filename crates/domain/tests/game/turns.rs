@@ -25,7 +25,7 @@ fn everybody_draws_once_a_round_and_late_joiners_last() {
 }
 
 #[test]
-fn a_round_ends_though_people_come_and_go_who_have_not_drawn() {
+fn round_ends_while_drawers_leave_and_rejoin() {
     let mut table = Table::playing(3);
     let mut turns = 0;
     while table.turn().id.round() == 1 {
@@ -40,7 +40,7 @@ fn a_round_ends_though_people_come_and_go_who_have_not_drawn() {
 }
 
 #[test]
-fn who_is_away_is_passed_over_and_draws_when_they_are_back_in_the_round() {
+fn away_player_is_passed_over_and_draws_after_returning() {
     let mut table = Table::playing(3);
     table.does(1, Command::Disconnect);
     table.does(0, Command::Skip { turn: TurnId::new(1, 1).expect("a turn") });
@@ -52,7 +52,7 @@ fn who_is_away_is_passed_over_and_draws_when_they_are_back_in_the_round() {
 }
 
 #[test]
-fn a_word_is_chosen_for_a_drawer_who_does_not_and_a_missing_one_is_skipped() {
+fn idle_drawer_gets_a_word_and_absent_drawer_is_skipped() {
     let mut table = Table::playing(3);
     let options = table.sees(0).turn.expect("a turn").options;
     table.pass(CHOOSING_MS);
@@ -108,7 +108,7 @@ fn the_drawer_alone_chooses_and_once() {
 }
 
 #[test]
-fn points_fall_with_time_and_the_drawer_earns_by_how_many_guess() {
+fn points_fall_with_time_and_drawer_earns_by_solvers() {
     let mut table = Table::drawing(4);
     table.pass(20_000);
     table.says(1, "リンゴ");
@@ -130,7 +130,7 @@ fn points_fall_with_time_and_the_drawer_earns_by_how_many_guess() {
 }
 
 #[test]
-fn a_turn_ends_early_when_all_who_are_here_have_guessed() {
+fn turn_ends_when_all_connected_players_guessed() {
     let mut table = Table::drawing(4);
     table.does(3, Command::Disconnect);
     table.says(1, "りんご");
@@ -146,7 +146,7 @@ fn a_turn_ends_early_when_all_who_are_here_have_guessed() {
 }
 
 #[test]
-fn a_guess_is_for_everybody_a_near_one_for_the_guesser_and_a_right_one_says_nothing() {
+fn wrong_guess_is_public_and_correct_guess_is_hidden() {
     let mut table = Table::drawing(3);
     table.says(1, "みかん");
     let [Effect::Chat { line, audience: Audience::Everyone }] = &table.effects[..] else { panic!("a line") };
@@ -185,7 +185,7 @@ fn those_who_know_talk_among_themselves() {
 }
 
 #[test]
-fn a_spectator_who_sees_what_it_is_tells_only_those_who_know() {
+fn spectator_saying_the_answer_reaches_only_those_who_know() {
     let mut table = Table::drawing(3);
     let turn = table.turn().id;
     let say = Command::Say { id: table.line_id(), text: talk("りんご") };
@@ -200,7 +200,7 @@ fn a_spectator_who_sees_what_it_is_tells_only_those_who_know() {
 }
 
 #[test]
-fn a_guess_after_the_deadline_is_talk_even_when_no_tick_has_come() {
+fn guess_after_deadline_earns_nothing_even_without_a_tick() {
     let mut table = Table::drawing(3);
     table.pass(80_000);
     table.says(1, "りんご");
@@ -214,7 +214,7 @@ fn a_guess_after_the_deadline_is_talk_even_when_no_tick_has_come() {
 }
 
 #[test]
-fn hints_open_letters_as_time_passes_and_never_more_than_half() {
+fn hints_open_letters_over_time_up_to_half() {
     let mut table = Table::playing(2);
     table.chooses(0, "ちゅーりっぷ");
     let closed =
@@ -234,7 +234,7 @@ fn hints_open_letters_as_time_passes_and_never_more_than_half() {
 }
 
 #[test]
-fn an_early_tick_is_told_to_wait_and_a_late_one_is_shown_the_room() {
+fn early_tick_waits_and_outdated_tick_gets_the_room() {
     let mut table = Table::drawing(2);
     let version = table.game.room.version;
     table.pass(5_000);
@@ -248,7 +248,7 @@ fn an_early_tick_is_told_to_wait_and_a_late_one_is_shown_the_room() {
 }
 
 #[test]
-fn the_drawer_skips_at_once_and_others_when_the_drawer_is_away() {
+fn drawer_skips_at_once_others_only_when_drawer_is_away() {
     let mut table = Table::drawing(3);
     let skip = Command::Skip { turn: table.turn().id };
     assert_eq!(table.tries(1, skip.clone()), Err(Refusal::DrawerIsHere));
@@ -275,7 +275,7 @@ fn a_turn_whose_drawer_leaves_is_over() {
 }
 
 #[test]
-fn the_drawer_draws_while_time_runs_and_saves_until_the_reveal_is_over() {
+fn drawer_draws_until_deadline_and_saves_until_reveal_ends() {
     let mut table = Table::playing(3);
     let turn = table.turn().id;
     let start_ms = table.now_ms;

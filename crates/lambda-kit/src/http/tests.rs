@@ -21,7 +21,7 @@ fn a_body_is_json_plain_or_in_base64() {
 }
 
 #[test]
-fn a_body_over_the_limit_is_refused_before_it_is_read() {
+fn body_over_the_limit_is_refused_before_parsing() {
     assert_eq!(name(with_body("[1,2,3]", false).json(6)), Err("body-too-large"));
     assert!(with_body("[1,2,3]", false).json::<serde_json::Value>(7).is_ok());
     let encoded = STANDARD.encode("[1,2,3]");
@@ -129,7 +129,7 @@ fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
 }
 
 #[test]
-fn a_connection_counts_as_plain_only_if_the_gateway_says_so() {
+fn connection_is_plain_http_only_if_the_gateway_says_so() {
     for (proto, is_https) in [(Some("http"), false), (Some("https"), true), (None, true)] {
         let mut event = ApiGatewayV2httpRequest::default();
         event

@@ -66,7 +66,7 @@ fn answer(body: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_explicitly_allowed_address_is_reached_without_tls_over_one_connection() {
+async fn allowed_address_is_reached_without_tls_over_one_connection() {
     let server = Server::answering(answer("made")).await;
     let outbound = Outbound::new(&[server.address]);
     for _ in 0..3 {
@@ -78,7 +78,7 @@ async fn an_explicitly_allowed_address_is_reached_without_tls_over_one_connectio
 }
 
 #[tokio::test]
-async fn this_machine_is_refused_under_each_of_its_names_unless_allowed() {
+async fn loopback_is_refused_under_each_name_unless_allowed() {
     let server = Server::answering(answer("inside")).await;
     let other = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let port = server.address.port();
@@ -98,7 +98,7 @@ async fn this_machine_is_refused_under_each_of_its_names_unless_allowed() {
 }
 
 #[tokio::test]
-async fn a_name_that_resolves_to_this_machine_after_the_check_is_refused() {
+async fn dns_rebinding_to_loopback_after_the_check_is_refused() {
     let server = Server::answering(answer("inside")).await;
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -115,7 +115,7 @@ async fn a_name_that_resolves_to_this_machine_after_the_check_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_with_a_private_address_among_public_ones_is_refused_as_a_whole() {
+async fn name_with_any_private_address_is_refused() {
     let both = [Ipv4Addr::new(93, 184, 216, 34), Ipv4Addr::new(10, 0, 0, 1)].map(IpAddr::V4);
     let outbound =
         Outbound::through(ConnectionGuard::with_resolver(&[], move |_| Box::pin(async move { Ok(both.to_vec()) })));
@@ -169,7 +169,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_with_or_without_a_content_length() {
+async fn outbound_body_over_the_limit_is_refused_without_content_length() {
     let body = "x".repeat(1_001);
     let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3e9\r\n{body}\r\n0\r\n\r\n");
     for answer in [answer(&body), chunked, "HTTP/1.1 200 OK\r\ncontent-length: 9999999999\r\n\r\nxx".to_owned()] {
@@ -203,7 +203,7 @@ async fn a_server_that_keeps_a_request_waiting_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_neither_http_nor_tls_is_a_failed_exchange() {
+async fn answer_in_an_unknown_protocol_is_a_failed_exchange() {
     let server = Server::answering("220 mail.example ESMTP\r\n".to_owned()).await;
     let outbound = Outbound::new(&[server.address]);
     for url in [server.url(), server.url().replace("http:", "https:")] {

@@ -42,7 +42,7 @@ fn a_message_is_encrypted_like_the_standards_example() {
 }
 
 #[test]
-fn each_invalid_part_of_a_subscription_is_refused_with_its_own_error() {
+fn each_invalid_part_of_a_subscription_has_its_own_error() {
     let endpoint = "https://push.example/x";
     let long = format!("https://push.example/{}", "x".repeat(ENDPOINT_BYTES_MAX));
     // One character is changed, so this is no longer a point of the curve.
@@ -66,7 +66,7 @@ fn each_invalid_part_of_a_subscription_is_refused_with_its_own_error() {
 }
 
 #[test]
-fn a_private_key_is_used_unchanged_and_any_other_long_secret_always_gives_the_same_key() {
+fn vapid_key_is_used_unchanged_or_derived_from_a_secret() {
     assert_eq!(key(PRIVATE).unwrap().public(), P256DH);
     let derived = key("any secret of sixty-four letters and digits").unwrap().public();
     assert_eq!(derived, key("any secret of sixty-four letters and digits\n").unwrap().public());

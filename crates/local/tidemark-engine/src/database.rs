@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_20_000th_write_to_a_stream_costs_what_the_first_costs() {
+    fn stream_write_cost_stays_constant_over_20000_writes() {
         let (database, _folder) = Database::open(&Storage::Memory, 1).unwrap();
         let create = json!({
             "TableName": "streamed",
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_owner_can_read_a_database_even_one_that_was_public() {
+    fn database_files_are_readable_by_their_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data").join("db.sqlite");
         let storage = Storage::File(path.clone());

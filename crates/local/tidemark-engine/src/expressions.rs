@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_that_nests_too_deep_is_refused_with_the_reason() {
+    fn too_deeply_nested_expression_is_refused_with_its_reason() {
         let refused = |text: String| refusal(&text).unwrap_or_default();
         assert_eq!(refused("(".repeat(1_500)), r#"Syntax error; token: "<EOF>", near: "(""#);
         let doubled = format!("{}a = :a{}", "(".repeat(1_500), ")".repeat(1_500));

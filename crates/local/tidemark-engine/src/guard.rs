@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_needs_no_origin_and_a_page_needs_the_origin_of_the_server() {
+    fn browser_request_needs_the_servers_origin_and_program_none() {
         assert!(admitted(&[("host", "127.0.0.1:3000")]));
         assert!(admitted(&[("host", "127.0.0.1:3000"), ("origin", "http://127.0.0.1:3000")]));
         for origin in [

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_recorded_by_table_and_index_and_loses_the_added_member() {
+    fn metered_reply_is_recorded_by_index_and_loses_consumed_capacity() {
         let meter = meter();
         let reply = r#"{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3.0,"Table":{"CapacityUnits":2.0},
             "GlobalSecondaryIndexes":{"i":{"CapacityUnits":1.0}}},"Attributes":{"n":{"N":"1.50"}}}"#;

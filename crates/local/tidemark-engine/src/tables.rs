@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_has_the_region_of_the_caller_and_the_stream_label_of_aws() {
+    fn table_description_has_the_callers_region_and_stream_label() {
         let body = r#"{"Table":{"TableName":"t-1","TableArn":"arn:aws:dynamodb:dynoxide:000000000000:table/t-1",
             "LatestStreamLabel":"1759401000.000250000"}}"#;
         let answer: Value =

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn subscribers_of_a_table_are_notified_when_the_call_ends_or_is_dropped() {
+    fn write_subscribers_are_notified_when_a_call_ends_or_drops() {
         let writes = WriteNotifier::default();
         let (mut a, mut b) = (writes.subscribe("a"), writes.subscribe("b"));
         let notice = writes.notify_when_done(&call("PutItem", &json!({ "TableName": "a" })));

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stream_arn_of_another_engine_gets_the_account_and_region_of_the_stack() {
+    fn stream_arn_gets_the_stacks_account_and_region() {
         let other = "arn:aws:dynamodb:ddblocal:000000000001:table/clicks/stream/2026-11-22T12:55:18.253";
         let own = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks/stream/2026-11-22T12:55:18.253";
         assert_eq!([of_here(other), of_here(own)], [own, own]);

@@ -308,7 +308,7 @@ not json"#;
     }
 
     #[test]
-    fn a_binary_is_inferred_from_its_crate_its_folder_or_the_functions_name() {
+    fn binary_is_inferred_from_crate_folder_or_function_name() {
         let one = workspace(&[("hello", &["hello"])]);
         assert_eq!(chosen(&one, "Any", "hello", "/w/hello"), Ok("hello".to_owned()));
         let several = workspace(&[("", &["put-product", "get-product", "get-products"])]);

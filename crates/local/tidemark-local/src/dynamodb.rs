@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_function_has_its_own_key_only_on_the_embedded_engine() {
+    fn function_has_own_key_only_on_the_embedded_engine() {
         assert_eq!(Identity::local().of_function("click-writer").access_key_id, "click-writer");
         let elsewhere = Identity { by_function: false, ..Identity::local() };
         assert_eq!(elsewhere.of_function("click-writer"), elsewhere);

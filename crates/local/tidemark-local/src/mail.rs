@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_needs_a_sender_and_1_to_50_recipients_that_are_addresses() {
+    fn mail_needs_a_sender_and_1_to_50_valid_recipients() {
         let mail = read(request("okusuri@example.com", &["a@example.com"])).expect("a mail");
         assert_eq!((mail.subject.as_str(), mail.text.as_deref(), mail.html), ("Your code", Some("123456"), None));
         assert_eq!(read(request("okusuri@example.com", &[])), Err("Missing destination."));

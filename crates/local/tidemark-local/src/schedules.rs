@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_keeps_to_the_clock_of_its_zone_when_summer_time_ends() {
+    fn schedule_follows_its_zones_clock_when_summer_time_ends() {
         let zone = TimeZone::get("Europe/Berlin").expect("a zone");
         let daily = Expression::parse("cron(0 3 * * ? *)").expect("valid");
         let next = |now: &str| daily.next_after(now.parse().expect("a time"), &zone).expect("a time").to_string();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_event_is_the_input_or_the_default_event_of_eventbridge() {
+    fn scheduled_event_is_its_input_or_eventbridges_default() {
         let input = Some(json!({"table": "clicks"}));
         let mut schedule = Schedule {
             event_id: "Nightly".to_owned(),

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_generated_once_and_only_its_owner_can_read_it() {
+    fn secret_is_generated_once_and_readable_by_its_owner_only() {
         let data = tempfile::tempdir().expect("a folder");
         let secrets = [secret("StaffTokenSecret"), secret("CursorKeySecret")];
         let first = Secrets::open(&secrets, Some(data.path()), &[]).expect("opened");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_token_replaces_the_stored_one_and_is_not_stored() {
+    fn given_token_replaces_the_stored_one_and_is_not_stored() {
         let data = tempfile::tempdir().expect("a folder");
         let token = "the token that was given";
         let given = [("health-token", "another one of that length"), ("staff-token", token)];
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_token_is_rejected_with_the_name_of_its_setting() {
+    fn short_token_is_rejected_with_the_name_of_its_setting() {
         let data = tempfile::tempdir().expect("a folder");
         let secrets = [secret("HealthTokenSecret")];
         let refused = |data: Option<&Path>, given: &[(&str, &str)]| {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_by_name_by_arn_and_by_partial_arn() {
+    fn secret_is_found_by_name_arn_or_partial_arn() {
         let secrets = Secrets::open(&[secret("A")], None, &[]).expect("opened");
         let arn = secret("A").arn;
         for id in ["tidemark/local/A", &arn, arn.strip_suffix("-AbCdEf").expect("a suffix")] {

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stream_and_a_query_read_the_same_item_in_the_same_way() {
+    fn click_reads_the_same_from_stream_and_query() {
         let written = Click {
             user_id: UserId::new("訪客 7").expect("a user id"),
             time: ClickTime::parse("2024-02-29T23:59:59.999Z").expect("a time"),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_has_the_hour_and_the_target_that_can_be_read() {
+    fn unreadable_hour_or_target_of_a_click_is_left_out() {
         let details = |time: &str, target: &str| {
             let image = serde_json::json!({
                 "userId": {"S": "ann"}, "createDateTime": {"S": time}, "dateKey": {"S": "DATE#2025-10-02"},

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_gives_an_event_when_it_is_quarantined_and_when_it_is_settled() {
+    fn quarantine_and_settlement_each_give_an_operator_event() {
         let event = of(None, Some(quarantined("click-count"))).expect("readable");
         let expected =
             OperatorEvent::Quarantined { reason: "click-count".into(), at: at(), name: "shardId-1#7".into() };
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn each_transaction_of_a_repair_gives_an_event_and_no_other_checkpoint_does() {
+    fn only_checkpoints_of_repairs_give_repair_events() {
         let checkpoint = |partition: &str, sort: &str| {
             json!({
                 "userId": {"S": partition}, "createDateTime": {"S": sort},
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_without_the_attributes_that_its_key_requires_is_unreadable() {
+    fn quarantine_item_without_required_attributes_is_unreadable() {
         for reason in ["", "Click Count", "two\nlines", &"a".repeat(65)] {
             assert!(matches!(of(None, Some(quarantined(reason))), Err(StoreError::Unreadable(_))), "{reason:?}");
         }

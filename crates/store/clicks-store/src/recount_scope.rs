@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scope_of_a_month_has_the_days_of_the_calendar() {
+    fn month_scope_has_the_days_of_its_calendar_month() {
         let february = "2024-02".parse().expect("a month");
         assert_eq!(RecountScope::Month(february).days().map(|days| days.len()), Some(29));
         assert_eq!(RecountScope::All.days(), None);

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_costs_a_third_of_a_write_unit_and_less() {
+    fn click_statistics_cost_at_most_a_third_write_unit() {
         let user = |n: usize| format!("user-{n}");
         let first: Vec<_> = (0..1_000).map(|n| user(n % 300)).collect();
         let few_new: Vec<_> = (0..1_000).map(|n| user(if n < 30 { 300 + n } else { n % 300 })).collect();

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_spread_over_all_shards_and_an_entry_keeps_its_shard() {
+    fn entries_spread_over_shards_and_keep_their_shard() {
         let shards = JournalShards::new(7).expect("in range");
         let ids = (0..500).map(|n| EntryId::derived(Timestamp::UNIX_EPOCH, &n.to_string()));
         let used: BTreeSet<_> = ids.map(|id| shards.shard(id)).collect();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_with_more_shards_knows_the_earlier_shards_of_its_entries() {
+    fn resharded_day_knows_earlier_shards_of_its_entries() {
         let day = |counts: &[u8]| Day {
             day: date(2024, 7, 12),
             shards: JournalShards(*counts.last().expect("one")),

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reminder_lies_in_the_hour_of_the_day_in_utc() {
+    fn due_partition_is_the_utc_hour_of_the_reminder() {
         let user = UserId::new("user-1").unwrap();
         let partition = due_partition("2025-08-30T13:05:00Z".parse().unwrap(), &user);
         assert_eq!(partition, format!("DUE#13#{}", index_shard("user-1")));

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_on_the_same_machine_is_no_source_and_an_unknown_one_is() {
+    fn loopback_client_is_no_rate_limit_source() {
         let source = |text: &str| Source::of(text.parse().ok()).map(|source| source.0);
         assert_eq!(source("203.0.113.7").as_deref(), Some("203.0.113.7"));
         assert_eq!(source("2001:db8::").as_deref(), Some("2001:db8::"));

@@ -121,7 +121,7 @@ mod tests {
     const SECRET: &str = "a secret of thirty-two characters";
 
     #[test]
-    fn a_token_opens_for_its_own_user_provider_and_kind_only() {
+    fn sealed_token_opens_only_for_its_user_provider_and_kind() {
         let vault = vault(SECRET);
         let sealed = vault.seal_token("ann", "google", TokenKind::Access, "token");
         let open = |user, provider, kind| {

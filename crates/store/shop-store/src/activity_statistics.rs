@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_activity_costs_a_write_unit_for_its_visitor_and_little_more() {
+    fn activity_statistics_cost_few_write_units_per_activity() {
         let one_window = cost(1, 1, 1, 1);
         let quiet = cost(10, 10, 50, 20);
         let hot = cost(10, 1_000, 5_000, 1);

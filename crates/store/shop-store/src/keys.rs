@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_sort_by_moment_and_their_seconds_are_written_as_in_the_design() {
+    fn row_keys_sort_by_moment_in_the_original_format() {
         let key = |at: &str| {
             let id = RowId { at: Moment::parse(at).expect("a moment"), id: Uuid::from_u128(7) };
             assert_eq!(row_id("PRICE#", &row("PRICE#", id)).ok(), Some(id));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_ends_with_an_unreadable_row_continues_after_it() {
+    fn next_page_continues_after_an_unreadable_row() {
         let query = |rows: &[(&str, Option<u8>)], has_more| {
             let rows = rows.iter().map(|(place, row)| ((*place).to_owned(), *row)).collect();
             Rows { rows, has_more }

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_stops_at_the_end_of_a_query_that_has_more() {
+    fn merge_stops_at_the_end_of_an_incomplete_query() {
         let queries = vec![query(&[1, 2], true), query(&[3, 4], true)];
         assert_eq!(merge(queries, Direction::Asc, 9, |row| *row), query(&[1, 2], true));
         let queries = vec![query(&[], true), query(&[3, 4], false)];

@@ -186,7 +186,7 @@ async fn nothing_is_counted_without_a_shard_or_without_images() {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_read_goes_to_quarantine_until_its_item_is_mended() {
+async fn unreadable_record_is_quarantined_until_its_item_is_corrected() {
     let world = World::new(Layout::Sums).await;
     let good = image(1, "2025-10-02", "lamp", "ann", 1);
     let mut bad = good.clone();
@@ -222,7 +222,7 @@ async fn a_buffer_is_added_at_the_end_of_the_window() {
 }
 
 #[tokio::test]
-async fn items_that_are_no_longer_needed_have_the_tables_ttl_attribute() {
+async fn unneeded_items_get_the_tables_ttl_attribute() {
     let world = World::new(Layout::Buffers).await;
     // A name that would not be valid as the placeholder of an expression.
     let table = world.table.clone().ttl_attribute("delete-at");
@@ -252,7 +252,7 @@ async fn items_that_are_no_longer_needed_have_the_tables_ttl_attribute() {
 }
 
 #[tokio::test]
-async fn statistics_are_read_by_range_by_page_by_rank_and_as_csv() {
+async fn statistics_are_read_by_range_page_rank_and_csv() {
     let world = World::new(Layout::Sums).await;
     let sales = [
         ("2025-10-02", "lamp", 500),

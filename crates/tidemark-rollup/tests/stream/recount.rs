@@ -134,7 +134,7 @@ async fn a_recount_whose_items_mostly_wait_is_refused() {
 }
 
 #[tokio::test]
-async fn a_repair_lowers_more_than_a_small_share_only_on_request() {
+async fn repair_lowers_more_than_a_small_share_on_request() {
     let world = World::new(Layout::Sums).await;
     let view = View::of(&world, "us-east-1");
     view.put(0..3).await;

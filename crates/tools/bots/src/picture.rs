@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_server_accepts_every_picture_and_each_stroke_begins_and_ends_once() {
+    fn bot_pictures_are_accepted_and_finish_each_stroke() {
         for seed in 0..500 {
             let batches = picture(&mut Rng::with_seed(seed));
             let (mut begun, mut ended) = (0, 0);

@@ -177,7 +177,7 @@ proptest! {
 }
 
 #[test]
-fn of_two_users_with_one_address_the_verified_one_is_found_by_it() {
+fn duplicate_address_belongs_to_its_verified_user() {
     let user = |id: &str, email: &str, verified: bool, day: u8| {
         let at = format!("2020-01-0{day}T00:00:00");
         ("user", json!({ "id": id, "email": email, "emailVerified": verified, "createdAt": at, "updatedAt": at }))

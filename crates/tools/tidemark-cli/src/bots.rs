@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_game_is_given_by_its_id_or_by_its_link_which_names_the_server() {
+    fn game_link_is_an_id_or_a_url_with_server() {
         let id = "0199c0de-0000-7000-8000-000000000001";
         for (text, server) in [
             (id.to_owned(), None),

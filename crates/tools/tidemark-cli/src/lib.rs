@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unreachable_dynamodb_gives_a_hint_and_no_internal_error_text() {
+    async fn unreachable_dynamodb_gives_a_hint_without_internal_error_text() {
         for flags in [&["recount", "--all", "--yes"][..], &["quarantine", "list"]] {
             // Nothing listens on the discard port.
             let flags = [&["tidemark"], flags, &["--endpoint", "http://127.0.0.1:9"]].concat();

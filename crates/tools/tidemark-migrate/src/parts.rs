@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_parts_grows_with_the_lines_up_to_a_limit() {
+    fn part_count_grows_with_lines_up_to_a_limit() {
         assert_eq!(
             [0, 50_000, 50_001, 1_000_000, u64::MAX / 2].map(|lines| parts_for(lines, 50_000)),
             [1, 1, 2, 32, 256]

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_how_many_are_done_how_fast_and_how_long_it_takes() {
+    fn progress_line_shows_count_rate_and_remaining_time() {
         let text = |total, base, done| {
             let now = Instant::now();
             let state = State { done, base, begun: now, last: now };

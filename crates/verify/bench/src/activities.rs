@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_page_from_more_partitions_costs_more_and_is_the_same() {
+    async fn activity_page_costs_more_over_more_partitions() {
         let plain = of_a_page(1).await.expect("a page");
         let spread = of_a_page(10).await.expect("a page");
         assert_eq!((plain.requests, spread.requests), (1.0, 10.0));

@@ -91,7 +91,7 @@ mod tests {
     use crate::report::Better;
 
     #[test]
-    fn the_longest_bar_is_the_largest_figure_and_none_is_invisible() {
+    fn longest_bar_is_the_largest_figure_and_none_is_invisible() {
         let row = Row::count("s", "w", "ms", 0.001).beside(Better::Lower, "a < b", 8.0).pictured("Time", "Tidemark");
         let svg = svg(&[row, Row::count("s", "not shown", "ms", 1.0)]);
         assert!(svg.contains("width=\"180.0\"") && svg.contains("width=\"2.0\""));

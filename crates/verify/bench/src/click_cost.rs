@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_click_stays_within_its_write_units_in_every_shape_of_batch() {
+    async fn click_stays_within_its_write_units_in_every_batch() {
         for shape in &SHAPES {
             for layout in [Layout::Sums, Layout::Buffers] {
                 let (consumed, _) = consumed(Counting::Statistics(layout), shape).await.expect("a count");

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_game_stays_within_its_messages_its_write_units_and_its_money() {
+    async fn game_stays_within_its_messages_write_units_and_price() {
         // One round of ten, and the rest reckoned: a whole game takes minutes in a debug build.
         // What that leaves out is that the archiver reads more of the chat the longer it is.
         let game = play(1, Skill::Friends).await.expect("a game").whole();

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hand_draws_half_of_the_time_and_saves_once_in_two_seconds_of_it() {
+    fn simulated_hand_draws_half_the_time_saving_every_two_seconds() {
         let hand = Hand::new(80_000);
         assert_eq!((hand.batches.len(), hand.saves.len()), (216, 26));
         assert!(hand.batches.is_sorted_by_key(|(at_ms, _)| *at_ms));

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_newest_page_costs_as_many_requests_with_ten_days_behind_it_as_with_one() {
+    async fn newest_journal_page_costs_the_same_requests_after_ten_days() {
         let (one, ten) = (of_a_page(1).await.expect("a page"), of_a_page(10).await.expect("a page"));
         assert_eq!(one.requests, ten.requests);
     }

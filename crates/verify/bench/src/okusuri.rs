@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_streak_costs_the_same_after_a_year_as_after_a_month_and_the_other_ones_grows() {
+    async fn streak_costs_the_same_after_a_year_as_a_month() {
         let (month, year) = (Own::new(30).await.expect("a table"), Own::new(365).await.expect("a table"));
         let (month, year) = (month.streak().await.expect("a streak"), year.streak().await.expect("a streak"));
         assert_eq!(month.read_units, year.read_units);

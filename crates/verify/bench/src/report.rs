@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_the_median_over_pairs_and_tells_how_many_times_better() {
+    fn report_ratio_is_the_median_over_pairs_of_runs() {
         let own = [1.0, 2.0, 4.0];
         let row = Row::median("s", "w", "ms", &own).beside_runs(Better::Lower, "other", &own, &[3.0, 4.0, 20.0]);
         assert_eq!((row.value, row.against[0].value, row.against[0].times), (2.0, 4.0, 3.0));

@@ -13,7 +13,7 @@ fn shard_of(user: u64, shards: u32) -> u32 {
 }
 
 #[test]
-fn a_second_of_a_hot_day_is_what_the_throttling_engine_lets_through() {
+fn hot_day_second_matches_the_throttling_engine() {
     let measured = Measured::read().unwrap();
     for (date_shards, clicks) in [1, 4, 10].into_iter().zip(measured.hot_day) {
         assert_eq!(clicks_of_one_second(date_shards, shard_of) as f64, clicks, "{date_shards} date shards");
@@ -35,7 +35,7 @@ fn vast() -> Setting {
 }
 
 #[test]
-fn each_limit_is_reached_by_whoever_has_too_little_of_it_and_by_nobody_else() {
+fn each_limit_is_reached_only_when_it_is_scarce() {
     let measured = Measured::read().unwrap();
     assert_eq!(play(20_000.0, &vast(), &measured, 1).reached, None);
     let poor = [

@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_after_a_lost_answer_says_nothing_about_the_first_try() {
+    fn refusal_after_a_lost_answer_leaves_the_outcome_unknown() {
         let refusal = || json!({"type": "urn:tidemark:problem:out-of-stock"});
         assert_eq!(Tries::new(3).on_response(409, refusal()), Some(RequestOutcome::Refused("out-of-stock".to_owned())));
         let mut tries = Tries::new(3);

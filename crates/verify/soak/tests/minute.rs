@@ -46,7 +46,7 @@ fn broken(report: &Report) -> Vec<&'static str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_promise_is_kept_through_a_minute_of_faults_and_kills_and_a_broken_one_is_seen() {
+async fn soak_keeps_every_promise_and_detects_broken_ones() {
     let options = Options { seed: 7, time: Duration::from_secs(60), kills: 2 };
     let soaked = soak(options).await.unwrap();
     let report = soaked.check().await.unwrap();

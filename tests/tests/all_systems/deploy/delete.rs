@@ -78,7 +78,7 @@ fn people_with_the_operators_policy_do_not_block_the_deletion() {
 }
 
 #[test]
-fn data_goes_only_by_the_stages_name_also_after_its_stack() {
+fn data_is_deleted_only_after_typing_the_stages_name() {
     let account = Account::new();
     assert!(account.deploy(&[]).0);
     let data = [("DATA", "delete")];
@@ -101,7 +101,7 @@ fn data_goes_only_by_the_stages_name_also_after_its_stack() {
 }
 
 #[test]
-fn a_question_that_aws_does_not_answer_is_not_taken_for_a_table_that_is_gone() {
+fn unanswered_aws_call_does_not_count_as_missing_table() {
     let account = Account::new();
     account.set("fails", "describe-table");
     refused(&account.deploy(&[]), "it failed");
@@ -118,7 +118,7 @@ fn a_question_that_aws_does_not_answer_is_not_taken_for_a_table_that_is_gone() {
 }
 
 #[test]
-fn a_stack_whose_bucket_is_gone_is_deleted_all_the_same() {
+fn stack_whose_bucket_is_gone_is_still_deleted() {
     let account = Account::new();
     assert!(account.deploy(&[]).0);
     account.set("stack", "DELETE_FAILED");

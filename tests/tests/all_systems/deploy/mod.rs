@@ -80,7 +80,7 @@ fn a_verified_domain_is_as_good_as_a_verified_address() {
 }
 
 #[test]
-fn an_account_in_the_sandbox_is_told_whom_it_cannot_mail() {
+fn deploy_warns_an_account_in_the_ses_sandbox() {
     let account = Account::new();
     account.set("verified", "example.org\n");
     account.set("sandbox", "");
@@ -190,7 +190,7 @@ fn binaries_that_are_there_are_taken_as_they_are() {
 }
 
 #[test]
-fn an_account_that_may_run_few_functions_at_once_is_told() {
+fn deploy_warns_an_account_with_low_function_concurrency() {
     let account = Account::new();
     account.set("concurrency", "10");
     let (well, said, _) = account.deploy(&[]);
@@ -215,7 +215,7 @@ fn a_firewall_and_a_budget_need_what_they_stand_on() {
 }
 
 #[test]
-fn an_account_without_a_cdn_is_told_how_to_do_without() {
+fn deploy_without_cdn_access_suggests_turning_it_off() {
     let account = Account::new();
     account.set("fails", "sam deploy");
     account.set("reasons", "Resource creation cancelled\nAccess denied for operation 'Your account must be verified before you can add new CloudFront resources.'");
@@ -260,7 +260,7 @@ fn providers_reach_sam_as_the_json_that_they_are() {
 }
 
 #[test]
-fn a_first_deployment_that_fails_is_cleared_away_and_tried_again() {
+fn failed_first_deployment_is_deleted_and_tried_again() {
     let account = Account::new();
     account.set("fails", "sam deploy");
     let (well, said, calls) = account.deploy(&[]);
@@ -275,7 +275,7 @@ fn a_first_deployment_that_fails_is_cleared_away_and_tried_again() {
 }
 
 #[test]
-fn a_page_that_was_not_uploaded_is_uploaded_the_next_time() {
+fn failed_page_upload_is_repeated_by_the_next_deployment() {
     let account = Account::new();
     account.set("fails", "s3 sync");
     let (well, said, _) = account.deploy(&[]);

@@ -118,7 +118,7 @@ fn each_route_is_documented_and_each_documented_route_is_one() {
 }
 
 #[test]
-fn the_document_the_table_and_the_code_know_the_same_problems() {
+fn problems_are_the_same_in_openapi_docs_and_code() {
     let mut code = String::new();
     sources(&repository().join("crates/lambda-kit/src"), &mut code);
     sources(&repository().join("crates/functions"), &mut code);
@@ -227,7 +227,7 @@ fn the_limits_are_those_of_the_code() {
 }
 
 #[test]
-fn what_the_schemas_refuse_is_refused_and_what_is_malformed_they_refuse() {
+fn openapi_schemas_refuse_exactly_the_malformed_requests() {
     let document = Document::read();
     for event in recorded() {
         let Recorded { case, route, answer, .. } = &event;

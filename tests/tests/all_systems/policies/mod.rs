@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PUBLIC: &str = "http://okusuri.example";
 
 #[tokio::test]
-async fn every_grant_of_every_role_is_needed_and_nothing_else_is_asked_for() {
+async fn each_role_has_exactly_the_grants_that_it_uses() {
     let callback = format!("{PUBLIC}/okusuri/api/sign-in/oauth/example/callback");
     let (provider, service) = (OidcProvider::start(&[callback]).await.unwrap(), PushService::start().await.unwrap());
     let stack = Arc::new(stack(&provider, &service).await);

@@ -33,7 +33,7 @@ async fn clicks_that_the_stream_still_holds_are_no_differences() {
 }
 
 #[tokio::test]
-async fn a_batch_that_was_given_up_shows_as_missing_once_its_checkpoint_has_passed_it() {
+async fn abandoned_batch_is_missing_once_its_checkpoint_has_passed() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     put(&db, "ann", 0).await;

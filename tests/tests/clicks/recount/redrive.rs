@@ -20,7 +20,7 @@ async fn redrive(db: &Database, kept: &QuarantinedRecord) -> RedriveOutcome {
 }
 
 #[tokio::test]
-async fn a_mended_click_is_counted_once_however_often_it_is_redriven() {
+async fn corrected_click_is_counted_once_despite_repeated_redrives() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     let kept = with_a_mended_click(&db, &mut source).await;
@@ -39,7 +39,7 @@ async fn a_mended_click_is_counted_once_however_often_it_is_redriven() {
 }
 
 #[tokio::test]
-async fn a_mended_click_waits_for_its_redrive_and_no_repair_counts_it() {
+async fn corrected_click_waits_for_redrive_and_no_repair_counts_it() {
     for repairs_first in [true, false] {
         let db = Database::start().await.unwrap();
         let mut source = Source::of(&db).await;
@@ -60,7 +60,7 @@ async fn a_mended_click_waits_for_its_redrive_and_no_repair_counts_it() {
 }
 
 #[tokio::test]
-async fn a_click_that_was_put_anew_is_counted_by_the_stream_and_its_old_record_dismissed() {
+async fn click_put_again_is_counted_and_its_old_record_dismissed() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     put_with_count(&db, "eve", &format!("{DAY}T09:00:00.000Z"), AttributeValue::S("one".to_owned())).await;

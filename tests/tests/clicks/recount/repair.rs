@@ -13,7 +13,7 @@ async fn with_a_batch_given_up(db: &Database, source: &mut Source) {
 }
 
 #[tokio::test]
-async fn a_batch_that_was_given_up_is_repaired_and_its_visitor_is_counted_once() {
+async fn abandoned_batch_is_repaired_and_its_visitor_counted_once() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     with_a_batch_given_up(&db, &mut source).await;
@@ -52,7 +52,7 @@ async fn a_measurement_is_repaired_once_however_often_it_is_tried() {
 }
 
 #[tokio::test]
-async fn a_repair_that_is_killed_on_the_way_is_right_when_it_is_begun_again() {
+async fn killed_repair_is_correct_when_it_is_run_again() {
     const DAYS: i64 = 150;
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
@@ -124,7 +124,7 @@ async fn a_statistic_below_zero_is_repaired_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_first_seen_record_that_was_lost_is_written_again_before_it_is_missed() {
+async fn lost_first_seen_record_is_restored_by_a_repair() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     put(&db, "ann", 0).await;
@@ -142,7 +142,7 @@ async fn a_first_seen_record_that_was_lost_is_written_again_before_it_is_missed(
 }
 
 #[tokio::test]
-async fn a_repair_while_clicks_keep_arriving_loses_none_and_doubles_none() {
+async fn repair_during_traffic_neither_loses_nor_doubles_clicks() {
     const CLICKS: u32 = 400;
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;

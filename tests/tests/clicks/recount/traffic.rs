@@ -7,7 +7,7 @@ use super::*;
 const LOOPS: u32 = 4;
 
 #[tokio::test]
-async fn everything_is_recounted_and_repaired_while_four_shards_are_counted_without_a_rest() {
+async fn recount_and_repair_are_exact_while_four_shards_count() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     for _ in 0..2 {

@@ -10,7 +10,7 @@ use tests::okusuri::user;
 use super::{LOG, World, noon, problem};
 
 #[tokio::test]
-async fn the_health_administration_gives_a_reason_and_each_user_sees_it() {
+async fn health_access_needs_a_reason_and_users_see_it() {
     let world = World::new().await;
     let logs = "GET /okusuri/api/admin/logs";
     for (who, date) in [("ann", "2026-11-22"), ("bob", "2026-11-21")] {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{LOG, World, problem};
 
 #[tokio::test]
-async fn a_file_is_read_row_by_row_and_a_dry_run_writes_nothing() {
+async fn import_reads_csv_rows_and_dry_run_writes_nothing() {
     let world = World::new().await;
     world.json("ann", &format!("PUT {LOG}"), &["2026-11-20"], json!({ "hasBleeding": false, "note": "old" })).await;
     let file = "\u{feff}note,Date,has_bleeding,else\r\n,2026-11-18,true,x\r\n\"a, \"\"b\"\"\",2026-11-19,0,\r\nold,2026-11-20,no,\r\n\

@@ -98,7 +98,7 @@ async fn changing_a_medicine_does_not_change_its_past_days() {
 }
 
 #[tokio::test]
-async fn a_medicine_does_not_affect_the_time_before_it_was_added() {
+async fn medicine_does_not_affect_days_before_it_was_added() {
     let world = World::new().await;
     for day in 10..=22 {
         let date = format!("2026-11-{day}");

@@ -114,7 +114,7 @@ fn problem(answer: &(u16, Value)) -> (u16, &str) {
 }
 
 #[tokio::test]
-async fn a_code_that_could_not_be_mailed_is_reported_and_counts_towards_the_limits() {
+async fn unmailed_code_is_reported_and_counts_towards_limits() {
     let world = World::new().await;
     let ask = || async {
         world.json("nobody", "POST /okusuri/api/sign-in/email", &[], json!({ "email": "carol@example.com" })).await
@@ -125,7 +125,7 @@ async fn a_code_that_could_not_be_mailed_is_reported_and_counts_towards_the_limi
 }
 
 #[tokio::test]
-async fn a_day_is_logged_in_the_time_zone_of_its_user() {
+async fn day_is_logged_in_its_users_time_zone() {
     let world = World::new().await;
     let put = async |who, date, body| world.json(who, &format!("PUT {LOG}"), &[date], body).await;
     let today = json!({ "hasBleeding": false });
@@ -148,7 +148,7 @@ async fn a_day_is_logged_in_the_time_zone_of_its_user() {
 }
 
 #[tokio::test]
-async fn a_forgotten_log_can_be_added_and_a_wrong_one_deleted() {
+async fn forgotten_log_can_be_added_and_wrong_one_deleted() {
     let world = World::new().await;
     for (date, has_bleeding) in [("2026-11-19", true), ("2026-11-20", true), ("2026-11-22", false)] {
         world.json("ann", &format!("PUT {LOG}"), &[date], json!({ "hasBleeding": has_bleeding })).await;
@@ -208,7 +208,7 @@ async fn bleeding_can_be_logged_without_the_medication() {
 }
 
 #[tokio::test]
-async fn logs_are_listed_in_pages_and_a_cursor_is_bound_to_its_list() {
+async fn logs_are_paged_with_cursors_bound_to_their_list() {
     let world = World::new().await;
     for day in 10..20 {
         world.json("ann", &format!("PUT {LOG}"), &[&format!("2026-11-{day}")], json!({ "hasBleeding": false })).await;

@@ -17,7 +17,7 @@ async fn an_ended_subscription_gets_no_further_messages() {
 }
 
 #[tokio::test]
-async fn a_renewed_subscription_is_not_disabled_by_an_answer_about_the_old_keys() {
+async fn renewed_subscription_survives_answers_about_old_keys() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let old = scene.device(&ann).await;
@@ -32,7 +32,7 @@ async fn a_renewed_subscription_is_not_disabled_by_an_answer_about_the_old_keys(
 }
 
 #[tokio::test]
-async fn settings_of_a_user_who_is_deleted_meanwhile_are_not_stored() {
+async fn settings_of_a_concurrently_deleted_user_are_not_stored() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let (device, profile) = (scene.device(&ann).await, scene.profile(&ann).await);
@@ -49,7 +49,7 @@ async fn settings_of_a_user_who_is_deleted_meanwhile_are_not_stored() {
 }
 
 #[tokio::test]
-async fn an_unavailable_push_service_is_retried_a_limited_number_of_times() {
+async fn unavailable_push_service_is_retried_only_a_few_times() {
     let scene = Scene::new().await;
     for id in ["soon", "late", "broken", "mended"] {
         scene.user(id, "Asia/Tokyo").await;
@@ -69,7 +69,7 @@ async fn an_unavailable_push_service_is_retried_a_limited_number_of_times() {
 }
 
 #[tokio::test]
-async fn a_push_service_that_hangs_delays_no_other_user_and_is_not_retried() {
+async fn hanging_push_service_delays_nobody_and_is_not_retried() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     put(&scene.db.client, &scene.service.subscription("ann", "ann-phone", at(EVENING))).await.unwrap();
@@ -87,7 +87,7 @@ async fn a_push_service_that_hangs_delays_no_other_user_and_is_not_retried() {
 }
 
 #[tokio::test]
-async fn a_browser_that_fails_for_two_weeks_is_disabled_and_one_that_recovers_is_not() {
+async fn browser_failing_for_two_weeks_is_disabled_unless_it_recovers() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     for day in 0..13 {

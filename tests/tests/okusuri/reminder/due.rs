@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_user_is_reminded_in_the_evening_of_each_day_and_not_before() {
+async fn user_is_reminded_each_evening_and_not_before() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     assert_eq!(scene.run("2026-11-22T12:59:59Z").await, Report::default());
@@ -163,7 +163,7 @@ async fn missed_runs_are_caught_up_for_two_hours() {
 }
 
 #[tokio::test]
-async fn a_later_time_set_after_the_reminder_takes_effect_on_the_next_day() {
+async fn reminder_time_changed_after_sending_applies_tomorrow() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let set = async |time: &str, now: &str| {
@@ -205,7 +205,7 @@ async fn a_reminder_with_an_outdated_time_zone_is_updated() {
 }
 
 #[tokio::test]
-async fn users_who_are_disabled_being_deleted_or_deleted_get_no_reminder() {
+async fn disabled_deleting_and_deleted_users_get_no_reminder() {
     let scene = Scene::new().await;
     let off = scene.user("off", "Asia/Tokyo").await;
     let change = ReminderChange { is_enabled: Some(false), time: None };
@@ -232,7 +232,7 @@ async fn users_who_are_disabled_being_deleted_or_deleted_get_no_reminder() {
 }
 
 #[tokio::test]
-async fn an_unreadable_reminder_delays_no_other_user_and_leaves_the_due_index() {
+async fn unreadable_reminder_delays_nobody_and_leaves_the_index() {
     let scene = Scene::new().await;
     let bad = scene.user("bad", "Asia/Tokyo").await;
     scene.user("good", "Asia/Tokyo").await;

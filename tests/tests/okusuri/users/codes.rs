@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_code_is_accepted_once_and_then_is_like_no_code() {
+async fn sign_in_code_is_accepted_only_once() {
     let service = Service::start().await;
     let (email, code) = (email("ann"), code("123456"));
     service.codes.issue(&email, &code, now()).await.unwrap();
@@ -48,7 +48,7 @@ async fn of_many_concurrent_guesses_five_are_checked() {
 }
 
 #[tokio::test]
-async fn a_code_is_valid_until_it_expires_or_another_is_sent() {
+async fn code_is_valid_until_it_expires_or_is_replaced() {
     let service = Service::start().await;
     let email = email("ann");
     service.codes.issue(&email, &code("111111"), now()).await.unwrap();

@@ -30,7 +30,7 @@ async fn fill(service: &Service, id: &UserId, days: i64) {
 }
 
 #[tokio::test]
-async fn of_two_thousand_items_nothing_is_left_wherever_the_deletion_died() {
+async fn interrupted_user_deletion_ends_with_nothing_left() {
     let service = Service::start().await;
     let (_, bob) = service.enter("bob", now()).await;
     let before = service.items().await;
@@ -67,7 +67,7 @@ async fn of_two_thousand_items_nothing_is_left_wherever_the_deletion_died() {
 }
 
 #[tokio::test]
-async fn deleting_a_user_keeps_items_of_others_even_an_address_that_another_user_has_now() {
+async fn user_deletion_keeps_items_and_addresses_of_others() {
     let service = Service::start().await;
     let (_, ann) = service.enter("ann", now()).await;
     let id = UserId::new(&ann.user.user_id).unwrap();
@@ -83,7 +83,7 @@ async fn deleting_a_user_keeps_items_of_others_even_an_address_that_another_user
 }
 
 #[tokio::test]
-async fn an_export_contains_all_data_of_a_user_without_tokens_in_pages() {
+async fn user_export_pages_all_data_without_tokens() {
     let service = Service::start().await;
     let (token, ann) = service.enter("ann", now()).await;
     let id = UserId::new(&ann.user.user_id).unwrap();
@@ -112,7 +112,7 @@ async fn an_export_contains_all_data_of_a_user_without_tokens_in_pages() {
 }
 
 #[tokio::test]
-async fn a_picture_is_stored_beside_the_profile_and_can_be_removed() {
+async fn profile_picture_can_be_stored_and_removed() {
     let service = Service::start().await;
     let (_, ann) = service.enter("ann", now()).await;
     let id = UserId::new(&ann.user.user_id).unwrap();

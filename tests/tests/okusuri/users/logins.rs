@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn verifying_an_address_signs_out_a_user_who_only_claimed_it() {
+async fn verified_address_signs_out_its_unverified_claimant() {
     let service = Service::start().await;
     let (token, entered) = service.enter("ann", now()).await;
     service.unverify(&entered.user).await;
@@ -140,7 +140,7 @@ async fn the_first_code_removes_the_earlier_name_and_picture() {
 }
 
 #[tokio::test]
-async fn an_unknown_login_makes_a_new_user_and_a_known_one_signs_in_the_same() {
+async fn unknown_login_makes_a_user_known_login_signs_in() {
     let service = Service::start().await;
     let enter = async |id: &str, login: &Login| {
         let (token, session) = service.new_session();
@@ -190,7 +190,7 @@ async fn concurrent_sign_ins_with_one_new_login_make_one_user() {
 }
 
 #[tokio::test]
-async fn a_login_belongs_to_one_user_and_the_last_sign_in_method_stays() {
+async fn login_has_one_user_and_last_sign_in_method_stays() {
     let service = Service::start().await;
     let (_, ann) = service.enter("ann", now()).await;
     let (_, bob) = service.enter("bob", now()).await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_reply_that_gets_lost_moves_goods_once_and_is_answered_as_done_now() {
+async fn lost_reply_moves_goods_only_once() {
     let db = with_cups(10).await;
     let chance = Chance { next: 1, probability: 0.0 };
     let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), chance)]);
@@ -41,7 +41,7 @@ async fn customer(db: &Database, n: i64, mut rng: fastrand::Rng) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_crowd_the_ledger_chains_and_adds_up_and_nothing_is_promised_twice() {
+async fn ledger_adds_up_after_a_crowd_without_double_promises() {
     let db = with_cups(60).await;
     // Some transactions are cancelled for nothing, and some replies are lost: both are tried again.
     let chance = Chance { next: 0, probability: 0.05 };

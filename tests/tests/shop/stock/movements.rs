@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn each_movement_leaves_a_row_that_begins_where_the_one_before_has_ended() {
+async fn each_movement_row_begins_where_the_last_ended() {
     let db = with_cups(10).await;
     let moves = [("IN", 5, 15), ("OUT", 7, 8), ("ADJUST", -2, 6), ("COUNT", 6, 6), ("COUNT", 9, 9)];
     for (n, (change_type, number, after)) in (0..).zip(moves) {
@@ -33,7 +33,7 @@ async fn what_was_said_of_a_movement_stays_in_its_row() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_slow_does_not_put_a_row_before_an_earlier_one() {
+async fn slow_clock_puts_no_row_before_an_earlier_one() {
     let db = with_cups(10).await;
     stock(&db).change(&movement("IN", 1, "a", 100)).await.unwrap();
     let late = entry(stock(&db).change(&movement("IN", 1, "b", 40)).await.unwrap());
@@ -42,7 +42,7 @@ async fn a_clock_that_is_slow_does_not_put_a_row_before_an_earlier_one() {
 }
 
 #[tokio::test]
-async fn the_same_request_moves_goods_once_and_another_one_under_its_name_moves_none() {
+async fn stock_request_moves_goods_once_per_key() {
     let db = with_cups(10).await;
     let wanted = movement("OUT", 2, "k", 1);
     let first = entry(stock(&db).change(&wanted).await.unwrap());
@@ -74,7 +74,7 @@ async fn an_order_names_one_movement_of_each_type() {
 }
 
 #[tokio::test]
-async fn what_is_refused_moves_nothing_and_stays_refused_under_its_name() {
+async fn refused_movement_changes_nothing_and_stays_refused() {
     let db = with_cups(2).await;
     let before = product(&db).await;
     let Err(ChangeError::Refused(StockChangeRefusal::Stock(StockRefusal::Insufficient(there)))) =

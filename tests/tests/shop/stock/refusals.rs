@@ -8,7 +8,7 @@ fn refused<T: std::fmt::Debug>(outcome: &Result<ChangeOutcome<T>, ChangeError<St
 }
 
 #[tokio::test]
-async fn a_movement_that_was_refused_stays_refused_when_there_is_enough() {
+async fn refused_movement_stays_refused_when_stock_arrives() {
     let db = with_cups(2).await;
     let out = movement("OUT", 5, "k", 10);
     let first = stock(&db).change(&out).await;
@@ -48,7 +48,7 @@ async fn an_order_without_a_key_is_refused_for_a_minute() {
 }
 
 #[tokio::test]
-async fn an_order_that_came_too_late_does_not_get_its_goods_from_a_clock_that_is_behind() {
+async fn late_commit_stays_refused_on_a_slow_clock() {
     let db = with_cups(4).await;
     reservations(&db).reserve(&reservation("o-1", 4, 60, 0)).await.unwrap();
     for seconds in [60, 59, 60] {
@@ -62,7 +62,7 @@ async fn an_order_that_came_too_late_does_not_get_its_goods_from_a_clock_that_is
 }
 
 #[tokio::test]
-async fn overdue_reservations_are_found_among_thousands_of_settled_ones_at_the_price_of_none() {
+async fn overdue_reservation_is_found_cheaply_among_thousands_settled() {
     let db = with_cups(10).await;
     let item = |n: i64| {
         let text = |text: &str| AttributeValue::S(text.to_owned());

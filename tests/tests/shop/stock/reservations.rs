@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn goods_that_are_kept_for_an_order_leave_with_it_and_with_nobody_else() {
+async fn reserved_goods_leave_only_with_their_order() {
     let db = with_cups(10).await;
     let wanted = reservation("o-1", 4, 900, 0);
     let ChangeOutcome::Applied(kept) = reservations(&db).reserve(&wanted).await.unwrap() else { panic!("not now") };
@@ -40,7 +40,7 @@ async fn goods_that_are_kept_for_an_order_leave_with_it_and_with_nobody_else() {
 }
 
 #[tokio::test]
-async fn an_order_whose_goods_have_left_in_another_way_does_not_take_its_reserved_ones_too() {
+async fn order_served_in_another_way_cannot_commit_its_reservation() {
     let db = with_cups(10).await;
     reservations(&db).reserve(&reservation("o-1", 4, 900, 0)).await.unwrap();
     stock(&db).change(&for_order("OUT", 4, "o-1", 1)).await.unwrap();
@@ -67,7 +67,7 @@ async fn goods_that_an_order_gives_up_are_free_at_once() {
 }
 
 #[tokio::test]
-async fn overdue_goods_go_to_whoever_wants_them_and_not_to_the_order_any_more() {
+async fn overdue_goods_go_to_others_not_their_order() {
     let db = with_cups(10).await;
     for n in 0..5 {
         reservations(&db).reserve(&reservation(&format!("o-{n}"), 2, 60 + n, 0)).await.unwrap();
@@ -91,7 +91,7 @@ async fn overdue_goods_go_to_whoever_wants_them_and_not_to_the_order_any_more() 
 }
 
 #[tokio::test]
-async fn more_overdue_reservations_than_one_transaction_takes_are_given_back_in_turn() {
+async fn many_overdue_reservations_are_released_over_several_transactions() {
     let db = with_cups(120).await;
     for n in 0..120 {
         reservations(&db).reserve(&reservation(&format!("o-{n}"), 1, 60, 0)).await.unwrap();
@@ -103,7 +103,7 @@ async fn more_overdue_reservations_than_one_transaction_takes_are_given_back_in_
 }
 
 #[tokio::test]
-async fn an_order_that_comes_too_late_is_refused_before_anybody_has_cleaned_up() {
+async fn late_commit_is_refused_before_any_cleanup() {
     let db = with_cups(4).await;
     reservations(&db).reserve(&reservation("o-1", 4, 60, 0)).await.unwrap();
     let commit = reservations(&db).commit(&cup(), &order("o-1"), at(60), Uuid::now_v7()).await;
@@ -119,7 +119,7 @@ async fn an_order_that_comes_too_late_is_refused_before_anybody_has_cleaned_up()
 }
 
 #[tokio::test]
-async fn what_ttl_has_deleted_is_given_back_once_however_often_it_is_told() {
+async fn ttl_deleted_reservation_is_released_once() {
     let db = with_cups(10).await;
     let kept = |changed| match changed {
         ChangeOutcome::Applied(reservation) | ChangeOutcome::AlreadyApplied(reservation) => reservation,
@@ -158,7 +158,7 @@ async fn what_ttl_has_deleted_is_given_back_once_however_often_it_is_told() {
 }
 
 #[tokio::test]
-async fn an_archived_product_moves_no_goods_but_those_that_orders_were_promised() {
+async fn archived_product_moves_only_goods_promised_to_orders() {
     let db = with_cups(10).await;
     for order_id in ["o-1", "o-2"] {
         reservations(&db).reserve(&reservation(order_id, 2, 900, 0)).await.unwrap();

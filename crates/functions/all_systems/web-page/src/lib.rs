@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_cdn_the_pages_contain_the_address_of_the_sockets() {
+    fn pages_contain_the_sockets_address_without_a_cdn() {
         let (_folder, pages) = pages("wss://abc.example.com/dev");
         let event = answer(&pages, &request("GET", "/game/", &[]));
         let body = pages.file("/game/index.html").map(|file| std::fs::read_to_string(file).expect("a file"));

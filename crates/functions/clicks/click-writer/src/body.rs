@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_count_user_id_or_target_has_its_own_problem() {
+    fn invalid_click_count_user_id_and_target_have_own_problems() {
         for target in ["7", "[]", "\" \"", "\"a\\nb\"", &format!("\"{}\"", "x".repeat(101))] {
             let body = format!(r#"{{"userId":"ann","target":{target}}}"#);
             assert_eq!(outcome(&body), Err("invalid-target".into()), "{target}");

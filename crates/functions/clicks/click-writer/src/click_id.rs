@@ -83,12 +83,12 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_key_is_the_time_of_the_click() {
+    fn click_time_is_the_time_of_its_idempotency_key() {
         assert_eq!(outcome(&key_at("2025-10-02T10:29:59.123Z")), Ok("2025-10-02T10:29:59.123Z".into()));
     }
 
     #[test]
-    fn a_clock_that_was_ahead_leaves_no_clicks_in_the_future() {
+    fn generated_click_ids_follow_a_clock_that_stepped_back() {
         let at = |time: &str, step| {
             let id = ClickId::generate(time.parse().expect("a time"), step, lambda_kit::id::new_id()).expect("an id");
             assert_eq!(ClickId::parse(&id.to_string()), Ok(id));

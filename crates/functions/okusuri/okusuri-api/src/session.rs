@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_request_of_our_own_page_counts_as_same_site() {
+    fn same_site_request_comes_from_the_suites_own_page() {
         let public = Some("https://okusuri.example");
         for (headers, is_fine) in [
             (json!({ "sec-fetch-site": "same-origin" }), true),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_taken_from_the_body_the_id_or_the_clock() {
+    fn activity_time_comes_from_body_id_or_clock() {
         let at = "2025-10-02T12:00:00.5+09:00";
         assert_eq!(
             time(json!({"action": "view", "id": ID, "occurredAt": at})),

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn items_differ_in_one_value_or_in_the_order_of_a_list() {
+    fn items_differ_by_a_value_or_a_list_order() {
         assert!(!same(&json!({ "n": { "N": "1" } }), &json!({ "n": { "N": "2" } })));
         let list = |items: Value| json!({ "l": { "L": items } });
         assert!(!same(&list(json!([{ "S": "a" }, { "S": "b" }])), &list(json!([{ "S": "b" }, { "S": "a" }]))));

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_takes_a_burst_of_one_second_and_then_its_rate() {
+    fn partition_takes_one_second_of_burst_then_its_rate() {
         let (buckets, now) = (Buckets::default(), Instant::now());
         let hot = [partition("hot")];
         buckets.take(UnitKind::Write, partition("hot"), 999.0, now);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hot_partition_does_not_throttle_other_partitions_or_its_reads() {
+    fn hot_partition_throttles_neither_other_partitions_nor_its_reads() {
         let (buckets, now) = (Buckets::default(), Instant::now());
         buckets.take(UnitKind::Write, partition("hot"), 2_000.0, now);
         assert_eq!(buckets.empty(UnitKind::Write, &[partition("cold")], now), None);

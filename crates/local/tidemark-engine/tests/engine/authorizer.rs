@@ -101,7 +101,7 @@ async fn reading_a_stream_is_checked_against_that_stream() {
 }
 
 #[tokio::test]
-async fn a_refused_request_has_no_effect_and_a_transaction_is_refused_as_a_whole() {
+async fn access_denied_request_and_transaction_have_no_effect() {
     let (_engine, wire, _authorizer) = engine_with_authorizer().await;
     let put = |pk: &str| json!({ "Put": { "TableName": "clicks", "Item": item(pk, "1", 1) } });
     let (name, answer) =

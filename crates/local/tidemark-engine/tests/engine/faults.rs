@@ -18,7 +18,7 @@ async fn stored(wire: &Wire, pk: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_request_that_fails_before_is_not_applied_and_one_that_fails_after_is() {
+async fn fail_before_applies_no_write_and_fail_after_applies_it() {
     let (engine, wire) = start(1).await;
     engine.faults().set(EngineFaults { fail_before: failing("PutItem"), ..EngineFaults::default() });
     assert_eq!(wire.put("before", "1", 1).await.0, 500);
@@ -75,7 +75,7 @@ async fn overspend(wire: &Wire, name: &str) {
 }
 
 #[tokio::test]
-async fn a_hot_index_partition_throttles_the_writes_of_all_keys_in_it() {
+async fn hot_index_partition_throttles_writes_of_all_its_keys() {
     let (engine, wire) = start(1).await;
     overspend(&wire, "unwatched").await;
     assert_eq!(wire.put("a", "0", 1).await.0, 200, "off by default");
@@ -153,7 +153,7 @@ async fn consumed_capacity_follows_the_rules_of_aws() {
 }
 
 #[tokio::test]
-async fn an_update_pays_once_for_its_index_entry_and_twice_if_the_entry_moves() {
+async fn index_update_costs_one_unit_and_two_for_a_move() {
     let (_engine, wire) = start(1).await;
     wire.put("a", "1", 1).await;
     let set = |name: &str, value: Value| {
@@ -174,7 +174,7 @@ async fn an_update_pays_once_for_its_index_entry_and_twice_if_the_entry_moves() 
 }
 
 #[tokio::test]
-async fn a_read_costs_a_unit_per_4_kb_and_half_when_eventually_consistent() {
+async fn read_costs_half_a_unit_when_eventually_consistent() {
     let (_engine, wire) = start(1).await;
     wire.put("a", "1", 1).await;
     let key = |pk: &str| json!({ "pk": { "S": pk }, "sk": { "S": "1" } });

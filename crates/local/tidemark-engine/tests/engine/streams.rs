@@ -37,7 +37,7 @@ async fn a_record_has_the_wire_shape_of_aws() {
 }
 
 #[tokio::test]
-async fn each_key_stays_in_one_of_several_shards_and_in_order() {
+async fn each_key_stays_in_its_shard_and_in_order() {
     let (_engine, wire) = start(4).await;
     for number in 0..200 {
         wire.put(&format!("user-{}", number % 20), &format!("{number:03}"), 1).await;

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_without_a_permission_of_its_name_needs_another_one() {
+    fn s3_operation_maps_to_the_permission_it_needs() {
         let needed = ["HeadObject", "UploadPart", "DeleteObjects", "ListObjectsV2", "PutObject"].map(action);
         assert_eq!(needed, ["GetObject", "PutObject", "DeleteObject", "ListBucket", "PutObject"]);
     }

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_ends_before_it_grows_too_large_but_holds_at_least_one_record() {
+    fn batch_respects_its_size_but_holds_at_least_one_record() {
         let mut buffer = buffer("ABC", |_| 0);
         assert_eq!(batch(buffer.take(BatchLimits { size_bytes_max: 25, ..WIDE }, None)).1, "2");
         assert_eq!(batch(buffer.take(BatchLimits { size_bytes_max: 1, ..WIDE }, None)).1, "3");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_open_window_ends_before_records_of_a_later_one_are_taken() {
+    fn open_window_ends_before_records_of_a_later_window() {
         let mut windows = Windows::new(Duration::from_secs(1), None);
         windows.carry(0, serde_json::Map::new());
         let mut buffer = buffer("aBC", |_| 1_000);

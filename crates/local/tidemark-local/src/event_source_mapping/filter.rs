@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn all_fields_of_a_pattern_and_any_of_several_patterns_must_match() {
+    fn record_must_match_all_fields_of_any_filter_pattern() {
         let insert = json!({"eventName": ["INSERT"], "dynamodb": {"NewImage": {"k": {"S": [{"prefix": "A"}]}}}});
         let record = |name: &str, key: &str| json!({"eventName": name, "dynamodb": {"NewImage": {"k": {"S": key}}}});
         assert!(passes(&insert, &record("INSERT", "A1")));

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_notifications_pauses_grow_to_a_second_and_restart_after_a_record() {
+    async fn poll_interval_backs_off_to_a_second_without_notifications() {
         let mut interval = PollInterval::new(None);
         assert_eq!(pause(&mut interval, false).await, PAUSE_MIN);
         for _ in 0..12 {

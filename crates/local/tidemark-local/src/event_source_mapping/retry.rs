@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_batch_is_retried_as_a_whole_until_its_retries_are_exhausted() {
+    fn failed_batch_is_retried_whole_until_its_retries_are_exhausted() {
         let mut run = run(3, RetryPolicy { retry_attempts_max: Some(1), ..UNLIMITED });
         run.settle(InvocationOutcome::Failed);
         assert_eq!(run.next(0), invoke(0..3, 1));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_are_too_old_are_discarded_and_younger_ones_are_retried() {
+    fn too_old_records_are_discarded_and_younger_ones_retried() {
         let policy = RetryPolicy { record_age_max: Some(Duration::from_secs(60)), ..UNLIMITED };
         let mut run = BatchRun::new(vec![0, 1_000, 50_000], policy);
         let condition = DiscardCondition::RecordAgeExceeded;

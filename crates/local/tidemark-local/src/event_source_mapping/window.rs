@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn state_is_carried_inside_a_window_and_starts_empty_in_the_next() {
+    fn window_carries_state_and_the_next_starts_empty() {
         let mut windows = minute();
         assert!(windows.state(0).is_empty());
         windows.carry(0, state("one"));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_a_later_window_waits_for_the_open_one_to_end() {
+    fn record_of_a_later_window_waits_for_the_open_one() {
         let mut windows = minute();
         windows.carry(0, state("one"));
         assert_eq!(windows.admit(60_000), Admission::EndFirst);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_over_after_its_end_and_only_when_it_was_opened() {
+    fn window_is_over_only_after_its_end_and_once_opened() {
         let mut windows = minute();
         assert!(!windows.is_over(i64::MAX));
         windows.carry(0, state("one"));

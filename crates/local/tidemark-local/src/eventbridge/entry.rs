@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_has_its_own_time_and_the_size_of_its_parts() {
+    fn event_entry_has_its_own_time_and_size() {
         let entry = json!({
             "Source": "ab", "DetailType": "c", "Detail": "{}", "Resources": ["xyz"], "Time": 1_700_000_000.5
         });

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_of_an_allowed_origin_gets_the_allowed_methods_and_headers() {
+    fn preflight_of_an_allowed_origin_gets_methods_and_headers() {
         let response = preflight(&cors("https://a.example"), &from("https://a.example"));
         assert_eq!(response.status(), 204);
         assert_eq!(response.headers()["access-control-allow-origin"], "https://a.example");

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_single_and_multiple_values_and_the_stage_in_its_context() {
+    fn rest_event_has_single_and_multiple_values_and_stage() {
         let event = event("/Prod/things/a%20b?x=1&x=2+3", "text/plain", b"hello", &[]);
         assert_eq!((&event["resource"], &event["path"]), (&json!("/things/{id}"), &json!("/things/a b")));
         assert_eq!(event["requestContext"]["path"], "/Prod/things/a b");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_base64_only_if_its_media_type_is_binary() {
+    fn body_is_base64_only_if_its_media_type_is_binary() {
         let is_base64 =
             |binary: &[&str]| event("/things/1", "image/png", &[0xff, 0xfe], binary)["isBase64Encoded"].clone();
         assert_eq!([is_base64(&["image/*"]), is_base64(&["*/*"]), is_base64(&["image/png"])], [true, true, true]);

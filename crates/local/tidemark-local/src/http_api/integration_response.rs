@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_of_format_1_has_a_status_and_may_repeat_headers() {
+    fn response_of_format_1_needs_a_status_and_repeats_headers() {
         let result = br#"{"statusCode":200,"headers":{"x-a":"0"},"multiValueHeaders":{"x-a":["1","2"]},"body":"b"}"#;
         let response = read_v1(result).expect("a response");
         let values: Vec<_> = response.headers().get_all("x-a").iter().collect();

@@ -202,7 +202,7 @@ Resources:
     }
 
     #[test]
-    fn a_call_that_no_statement_allows_is_refused_with_the_message_of_aws_and_recorded() {
+    fn call_without_a_grant_is_refused_and_recorded() {
         let policies = policies();
         let refused = policies.allow("the-worker", &request("dynamodb:PutItem", "arn:c")).unwrap_err();
         assert_eq!(
@@ -216,7 +216,7 @@ Resources:
     }
 
     #[test]
-    fn a_denial_is_stronger_than_a_grant_and_every_call_is_suggested() {
+    fn explicit_deny_overrides_a_grant_and_calls_are_suggested() {
         let policies = policies();
         let refused = policies.allow("the-worker", &request("dynamodb:PutItem", "arn:a")).unwrap_err();
         assert!(refused.ends_with("resource: arn:a with an explicit deny in an identity-based policy"), "{refused}");
@@ -227,7 +227,7 @@ Resources:
     }
 
     #[test]
-    fn a_grant_is_needed_if_no_other_grant_allows_the_call() {
+    fn grant_counts_as_needed_only_without_another_grant() {
         let policies = policies();
         // Both statements allow the first call; only one allows each of the others.
         for (action, resource) in

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_any_text_and_a_question_mark_one_character() {
+    fn star_matches_any_text_and_question_mark_one_character() {
         for (pattern, text) in
             [("*", ""), ("a*c", "abbc"), ("a*b*c", "a-b-b-c"), ("a?c", "abc"), ("*#*", "x#y"), ("日*", "日本")]
         {

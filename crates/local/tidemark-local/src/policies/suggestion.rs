@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_on_the_same_resources_share_a_statement_with_the_templates_references() {
+    fn suggested_statement_groups_actions_on_the_same_resources() {
         let mut calls = Calls::default();
         let table = "arn:aws:dynamodb:us-east-1:000000000000:table/things";
         for (action, resource) in [

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_received_message_is_invisible_until_its_time_out_and_expires() {
+    fn received_message_is_invisible_until_its_timeout_and_expires() {
         let (queue, start) = (queue(false, None), Instant::now());
         send(&queue, "a", None, start);
         let at = |seconds| start + Duration::from_secs(seconds);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_queue_keeps_the_order_of_a_group_and_drops_duplicates() {
+    fn fifo_queue_keeps_group_order_and_drops_duplicates() {
         let (queue, start) = (queue(true, None), Instant::now());
         let sent = send(&queue, "a", Some("g"), start);
         assert_eq!(send(&queue, "a", Some("g"), start), sent, "the same content within five minutes");

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_gets_the_envelope_of_sns_or_the_raw_message() {
+    fn queue_gets_the_sns_envelope_or_the_raw_message() {
         let body: Value = serde_json::from_str(&sent(false, &message()).body).unwrap_or_default();
         assert_eq!(body["Message"], "for queues");
         assert_eq!((&body["Subject"], &body["Timestamp"]), (&json!("s"), &json!("1970-01-01T00:00:00.000Z")));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_on_the_body_refuses_a_message_that_is_not_a_json_object() {
+    fn body_filter_refuses_a_message_without_a_json_object() {
         let policy = json!({ "kind": ["hot"] });
         let filters = Filters::compile(std::slice::from_ref(&policy)).unwrap_or_default();
         let endpoint = Endpoint::Queue(QUEUE.to_owned());

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_event_of_a_handshake_has_everything_that_api_gateway_sends() {
+    fn handshake_event_has_everything_that_api_gateway_sends() {
         assert_eq!(
             fixed(connect(&api(), &client(), &handshake())),
             json!({
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_event_of_a_message_has_its_text_and_no_headers() {
+    fn message_event_has_its_text_and_no_headers() {
         let now = Timestamp::from_millisecond(1_759_401_002_000).expect("a timestamp");
         let event = fixed(message(&api(), &client(), "say", &request_id(), r#"{"action":"say"}"#, now));
         assert_eq!(event["body"], r#"{"action":"say"}"#);

@@ -18,7 +18,7 @@ async fn start() -> RunningStack {
 }
 
 #[tokio::test]
-async fn a_rest_api_sends_events_of_format_1_with_and_without_its_stage() {
+async fn rest_api_sends_format_1_with_and_without_its_stage() {
     let running = start().await;
     let rest = url(&running, "ServerlessRestApi");
     assert!(rest.ends_with("/Prod"), "{rest}");
@@ -58,7 +58,7 @@ async fn a_rest_api_has_errors_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn a_function_url_takes_every_path_and_an_http_api_can_send_format_1() {
+async fn function_url_takes_every_path_http_api_sends_format_1() {
     let running = start().await;
     let of_function = url(&running, "TestFunctionUrl");
     let event: Value = Client::new().get(format!("{of_function}/any/path")).send().await.unwrap().json().await.unwrap();

@@ -128,7 +128,7 @@ async fn a_function_decides_about_requests_by_their_token() {
 }
 
 #[tokio::test]
-async fn an_answer_is_used_again_for_the_same_identity_as_long_as_the_template_says() {
+async fn authorizer_answer_is_cached_per_identity_for_its_ttl() {
     let apis = Apis::start("http://127.0.0.1:1").await;
     for _ in 0..3 {
         apis.ask("Rest", Method::GET, "/token/7?do=answer", &[("x-token", "guest")]).await;
@@ -201,7 +201,7 @@ fn token(key_id: &str, claims: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_token_needs_a_valid_signature_issuer_audience_time_and_scope() {
+async fn jwt_needs_valid_signature_issuer_audience_time_and_scope() {
     let issuer = serve_issuer().await;
     let apis = Apis::start(&issuer).await;
     let now = jiff::Timestamp::now().as_second();
@@ -242,7 +242,7 @@ async fn a_token_needs_a_valid_signature_issuer_audience_time_and_scope() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_does_not_answer_is_an_error_of_the_api() {
+async fn unreachable_jwt_issuer_is_an_error_of_the_api() {
     let apis = Apis::start("http://127.0.0.1:1").await;
     let bearer = token("first", &json!({}));
     let answer = apis.ask("Http", Method::GET, "/jwt", &[("authorization", &bearer)]).await;

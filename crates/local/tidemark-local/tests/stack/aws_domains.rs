@@ -5,7 +5,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_function_that_calls_the_domain_names_of_aws_reaches_the_stack() {
+async fn function_reaches_the_stack_through_aws_domain_names() {
     let stage = Stage::new("", "");
     stage.replace("Binary: test_function", "Binary: test_sdk_function");
     let running = stage.try_start(&["--aws-domains"]).await.unwrap();

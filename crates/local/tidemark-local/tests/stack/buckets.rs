@@ -31,7 +31,7 @@ async fn put(running: &RunningStack, key: &str, text: &'static str) {
 }
 
 #[tokio::test]
-async fn a_new_object_that_matches_reaches_the_function_and_every_change_the_bus() {
+async fn object_event_reaches_the_function_and_every_change_the_bus() {
     let stage = stage();
     let running = stage.start().await;
     put(&running, "a.png", "no text").await;

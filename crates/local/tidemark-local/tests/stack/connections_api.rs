@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_function_reaches_other_connections_through_the_sdk_and_learns_which_are_gone() {
+async fn post_to_connection_reaches_others_and_reports_gone_ones() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let (mut one, mut two) = (Player::connect(&running).await, Player::connect(&running).await);
@@ -28,7 +28,7 @@ async fn a_function_reaches_other_connections_through_the_sdk_and_learns_which_a
 }
 
 #[tokio::test]
-async fn the_management_api_works_with_and_without_the_stage_and_rejects_bad_requests() {
+async fn management_api_works_without_stage_and_rejects_bad_requests() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
@@ -84,7 +84,7 @@ async fn messages_posted_before_a_close_still_arrive() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_blocks_no_other_and_is_disconnected() {
+async fn slow_client_blocks_no_other_and_is_disconnected() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.try_start(&["--ws-write-timeout=0.5"]).await.unwrap();
     let (mut slow, mut other) = (Player::connect(&running).await, Player::connect(&running).await);

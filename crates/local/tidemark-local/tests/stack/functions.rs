@@ -23,7 +23,7 @@ async fn pid(running: &RunningStack) -> u64 {
 }
 
 #[tokio::test]
-async fn a_function_is_invoked_by_each_of_its_names_with_its_environment() {
+async fn function_is_invoked_by_each_name_with_its_environment() {
     let running = Stage::new("", "").start().await;
     for name in [
         "test_function",
@@ -44,7 +44,7 @@ async fn a_function_is_invoked_by_each_of_its_names_with_its_environment() {
 }
 
 #[tokio::test]
-async fn a_warm_instance_is_reused_and_errors_of_the_handler_leave_it_alive() {
+async fn warm_instance_is_reused_even_after_handler_errors() {
     let running = Stage::new("", "").start().await;
     let before = pid(&running).await;
     let error = failure(&running, json!({"do": "fail"})).await;
@@ -120,7 +120,7 @@ async fn the_invoke_api_returns_the_errors_of_lambda() {
 }
 
 #[tokio::test]
-async fn a_function_may_invoke_another_only_if_its_policies_say_so() {
+async fn function_invokes_another_only_with_a_policy() {
     let stage = Stage::new("", "");
     stage.replace("Policies: AdministratorAccess", "Policies: AWSLambdaBasicExecutionRole");
     let running = stage.start().await;
@@ -138,7 +138,7 @@ async fn a_function_may_invoke_another_only_if_its_policies_say_so() {
 }
 
 #[tokio::test]
-async fn a_failed_start_is_reported_with_the_output_of_the_function() {
+async fn failed_start_is_reported_with_the_functions_output() {
     let stage = Stage::new("", "");
     stage.replace("          GREETING:", "          INIT: exit\n          GREETING:");
     let error = stage.refusal().await;

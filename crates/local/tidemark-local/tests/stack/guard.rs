@@ -89,7 +89,7 @@ fn runtime_api(stage: &Stage) -> String {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_neither_writes_nor_reads_a_table() {
+async fn cross_site_page_neither_writes_nor_reads_a_table() {
     let running = Stage::new("", "").start().await;
     let call = async |origin: Option<&str>, target: &str, body: &str| {
         let request = Client::new()

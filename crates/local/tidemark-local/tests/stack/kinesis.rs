@@ -58,7 +58,7 @@ fn seen(stage: &Stage) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn records_reach_the_function_in_the_order_of_their_partition_key() {
+async fn kinesis_records_arrive_in_order_of_their_partition_key() {
     let stage = stage("");
     let running = stage.start().await;
     for batch in 0..5 {

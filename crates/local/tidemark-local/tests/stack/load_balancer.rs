@@ -32,7 +32,7 @@ const BALANCER: &str = "
 ";
 
 #[tokio::test]
-async fn a_listener_passes_requests_to_the_target_group_of_its_rule() {
+async fn listener_passes_requests_to_its_rules_target_group() {
     let stage = Stage::new("", "");
     stage.add_resources(BALANCER.trim_matches('\n'));
     let running = stage.start().await;

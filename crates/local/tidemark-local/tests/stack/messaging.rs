@@ -47,7 +47,7 @@ async fn recent(running: &RunningStack) -> Value {
 }
 
 #[tokio::test]
-async fn an_event_reaches_the_function_of_the_matching_rule_in_the_form_of_eventbridge() {
+async fn event_reaches_the_matching_rules_function_as_on_aws() {
     let stage = Stage::new("", EVENTS);
     let running = stage.start().await;
     let entry = |total: u32| {
@@ -94,7 +94,7 @@ async fn an_input_transformer_shapes_the_event_of_the_default_bus() {
 }
 
 #[tokio::test]
-async fn a_rule_passes_an_event_to_a_second_bus_and_a_topic_but_not_to_a_third_bus() {
+async fn rule_forwards_to_a_second_bus_but_no_third() {
     let events = "News: { Type: SNS, Properties: { Topic: !Ref Topic } }\n";
     let stage = Stage::new("", events);
     let resources = "
@@ -124,7 +124,7 @@ async fn a_rule_passes_an_event_to_a_second_bus_and_a_topic_but_not_to_a_third_b
 }
 
 #[tokio::test]
-async fn an_event_for_a_queue_reaches_the_function_that_reads_the_queue() {
+async fn event_for_a_queue_reaches_the_queues_function() {
     let events = "Queue: { Type: SQS, Properties: { Queue: !GetAtt Failures.Arn } }\n";
     let stage = Stage::new("", events);
     let rule = "
@@ -144,7 +144,7 @@ async fn an_event_for_a_queue_reaches_the_function_that_reads_the_queue() {
 }
 
 #[tokio::test]
-async fn a_request_above_the_limits_or_without_permission_puts_no_event() {
+async fn put_events_above_limits_or_without_permission_does_nothing() {
     let stage = Stage::new("Role: !GetAtt Role.Arn\n", EVENTS);
     let role = "
   Role:
@@ -177,7 +177,7 @@ async fn a_request_above_the_limits_or_without_permission_puts_no_event() {
 }
 
 #[tokio::test]
-async fn a_message_that_passes_the_filter_policy_reaches_the_function_in_the_form_of_sns() {
+async fn sns_message_that_passes_its_filter_reaches_the_function() {
     let stage = Stage::new("", EVENTS);
     let running = stage.start().await;
     let attribute = |number: u32, name: &str, kind: &str, value: &str| {

@@ -28,7 +28,7 @@ async fn until(running: &RunningStack, what: &str, wanted: impl Fn(&Value) -> bo
 }
 
 #[tokio::test]
-async fn an_invocation_is_measured_with_its_duration_cold_start_and_request() {
+async fn invocation_is_measured_with_duration_cold_start_and_request() {
     let running = Stage::new("", "").start().await;
     let http = &running.admin.addresses.http;
     for path in ["/things/1", "/things/1?do=fail", "/nowhere"] {
@@ -96,7 +96,7 @@ async fn a_batch_is_measured_with_its_retries_and_its_lag() {
 }
 
 #[tokio::test]
-async fn discarded_records_are_counted_with_their_queue_even_after_a_restart() {
+async fn discarded_records_are_counted_with_queue_even_after_restart() {
     let stage = Stage::streaming(
         "BatchSize: 10\nMaximumBatchingWindowInSeconds: 1\nMaximumRetryAttempts: 0\nBisectBatchOnFunctionError: true\nDestinationConfig:\n  OnFailure:\n    Destination: !GetAtt Failures.Arn",
     );

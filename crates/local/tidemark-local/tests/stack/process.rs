@@ -111,7 +111,7 @@ fn ctrl_c_and_sigterm_end_all_processes() {
 }
 
 #[test]
-fn instances_end_by_themselves_when_the_stack_is_killed_and_the_next_start_works() {
+fn instances_end_when_the_stack_is_killed_and_restart_works() {
     let stage = Stage::new("", "");
     let mut stack = Stack::start(&stage);
     assert_eq!(test_functions(&stage), 1);

@@ -73,7 +73,7 @@ async fn a_message_reaches_the_function_as_on_aws() {
 }
 
 #[tokio::test]
-async fn messages_that_fail_too_often_arrive_at_the_dead_letter_queue() {
+async fn repeatedly_failing_messages_reach_the_dead_letter_queue() {
     let stage = stage(0, "BatchSize: 10, FunctionResponseTypes: [ReportBatchItemFailures]", "Policies: []");
     let running = stage.start().await;
     for body in ["good", "stumble", "poison"] {

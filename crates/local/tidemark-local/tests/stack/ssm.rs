@@ -41,7 +41,7 @@ async fn ssm(running: &RunningStack, caller: &str, operation: &str, request: Val
 }
 
 #[tokio::test]
-async fn parameters_are_read_by_name_and_path_and_can_be_put() {
+async fn parameters_are_read_by_name_and_path_and_put() {
     let (_stage, running) = start(&[]).await;
     let (_, level) = ssm(&running, "local", "GetParameter", json!({ "Name": "/shop/level" })).await;
     assert_eq!((&level["Parameter"]["Value"], &level["Parameter"]["Version"]), (&json!("info"), &json!(1)));
@@ -90,7 +90,7 @@ async fn other_services(running: &RunningStack) -> String {
 }
 
 #[tokio::test]
-async fn a_service_that_is_not_here_is_named_unless_an_emulator_has_it() {
+async fn missing_aws_service_is_named_unless_an_emulator_has_it() {
     let (_stage, running) = start(&[]).await;
     let endpoint = other_services(&running).await;
     let (status, refusal) = post(format!("{endpoint}/"), "reader", "rekognition", "Any.Detect", &json!({})).await;

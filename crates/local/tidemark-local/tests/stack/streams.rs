@@ -27,7 +27,7 @@ async fn every_record_is_delivered_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn records_that_do_not_match_the_filters_are_skipped_even_after_a_restart() {
+async fn filtered_records_are_skipped_even_after_a_restart() {
     let stage = Stage::streaming(
         "FilterCriteria:\n  Filters:\n    - Pattern: '{\"dynamodb\": {\"NewImage\": {\"keep\": {\"BOOL\": [true]}}}}'",
     );
@@ -47,7 +47,7 @@ async fn records_that_do_not_match_the_filters_are_skipped_even_after_a_restart(
 }
 
 #[tokio::test]
-async fn an_item_whose_time_is_over_is_deleted_on_demand_and_its_function_is_told() {
+async fn expired_item_is_deleted_on_demand_and_its_function_informed() {
     let stage = Stage::streaming("");
     let running = stage.start().await;
     let dynamodb = client(&running.admin.addresses.dynamodb, &Identity::local());
@@ -109,7 +109,7 @@ async fn a_batch_is_delivered_twice_on_demand() {
 }
 
 #[tokio::test]
-async fn a_poison_record_is_found_by_bisecting_and_sent_to_the_failure_queue() {
+async fn poison_record_is_bisected_and_sent_to_the_failure_queue() {
     let stage = Stage::streaming(
         "MaximumBatchingWindowInSeconds: 1\nBisectBatchOnFunctionError: true\nMaximumRetryAttempts: 1\n\
          DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Failures.Arn } }",
@@ -148,7 +148,7 @@ async fn the_retry_begins_at_the_reported_record() {
 }
 
 #[tokio::test]
-async fn a_tumbling_window_carries_state_and_ends_with_a_final_invocation() {
+async fn tumbling_window_carries_state_to_a_final_invocation() {
     let stage = Stage::streaming("TumblingWindowInSeconds: 3\nBatchSize: 2");
     let running = stage.start().await;
     for number in 0..6 {
@@ -170,7 +170,7 @@ async fn a_tumbling_window_carries_state_and_ends_with_a_final_invocation() {
 }
 
 #[tokio::test]
-async fn children_of_a_split_shard_are_read_after_it_and_nothing_is_lost() {
+async fn split_shards_children_are_read_after_it_without_loss() {
     let stage = Stage::streaming("TumblingWindowInSeconds: 900\nBatchSize: 5");
     let running = stage.start().await;
     let dynamodb = running.admin.addresses.dynamodb.clone();
@@ -226,7 +226,7 @@ fn let_two_days_pass(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn records_that_were_trimmed_unread_are_reported_until_they_are_mended() {
+async fn trimmed_unread_records_are_reported_until_acknowledged() {
     let stage = Stage::streaming("");
     let lost_at = async |running: &RunningStack| {
         let url = format!("{}/_local/metrics", running.admin.addresses.http);
@@ -262,7 +262,7 @@ async fn records_that_were_trimmed_unread_are_reported_until_they_are_mended() {
 }
 
 #[tokio::test]
-async fn a_mapping_with_a_parallelization_factor_runs_and_strict_refuses_it_with_the_reason() {
+async fn parallelization_factor_runs_but_strict_refuses_it_with_reason() {
     let stage = Stage::streaming("ParallelizationFactor: 2");
     let running = stage.start().await;
     put(&running.admin.addresses.dynamodb, 1, &[]).await;

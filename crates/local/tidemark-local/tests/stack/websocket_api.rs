@@ -70,7 +70,7 @@ const GUARD: &str = "
 ";
 
 #[tokio::test]
-async fn an_authorizer_decides_about_handshakes_and_its_context_is_in_every_event() {
+async fn authorizer_guards_handshakes_and_its_context_is_in_events() {
     let stage = Stage::sockets(&ALL, "");
     let path = stage.path("template.yaml");
     let template = std::fs::read_to_string(&path).unwrap();
@@ -102,7 +102,7 @@ async fn connect_chooses_a_subprotocol() {
 }
 
 #[tokio::test]
-async fn a_message_without_a_route_or_with_a_failing_function_is_answered_by_the_api() {
+async fn unroutable_or_failing_message_is_answered_by_the_api() {
     let stage = Stage::sockets(&["$connect", "say", "ask"], "");
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
@@ -195,7 +195,7 @@ async fn send_in_frames(player: &mut Player, message_bytes: usize, frame_bytes: 
 }
 
 #[tokio::test]
-async fn messages_within_the_limits_pass_and_larger_ones_end_the_connection() {
+async fn messages_within_limits_pass_and_larger_ones_end_connection() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     for (message_bytes, frame_bytes) in [(32 * 1024, 32 * 1024), (128 * 1024, 32 * 1024)] {
@@ -237,7 +237,7 @@ async fn an_idle_connection_and_an_old_one_are_closed() {
 }
 
 #[tokio::test]
-async fn messages_and_handshakes_beyond_the_rate_limit_of_the_stage_are_refused() {
+async fn messages_and_handshakes_beyond_the_rate_limit_are_refused() {
     let throttle = "DefaultRouteSettings: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 1 }\n\
                     RouteSettings: { ask: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 2 } }";
     let stage = Stage::sockets(&ALL, throttle);

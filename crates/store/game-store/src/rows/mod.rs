@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_room_at_the_end_of_a_turn_takes_less_than_two_kilobytes() {
+    fn full_room_takes_less_than_two_kilobytes() {
         let item: Item = serde_dynamo::to_item(MetaRow::from(&full_room())).expect("an item");
         // Its keys and the TTL come on top.
         let bytes = 60 + item.iter().map(|(name, value)| name.len() + size(value)).sum::<usize>();
@@ -374,7 +374,7 @@ mod tests {
 
     /// The original design's clients know no language.
     #[test]
-    fn a_japanese_room_has_no_language_in_its_row_and_a_room_without_one_is_japanese() {
+    fn room_row_stores_its_language_unless_it_is_japanese() {
         let mut room = full_room();
         let settings = |room: &Room| -> Item {
             let item: Item = serde_dynamo::to_item(MetaRow::from(room)).expect("an item");

@@ -38,7 +38,7 @@ fn actions(messages: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_guest_gets_ready_and_repeats_it_only_while_it_has_no_effect() {
+fn bot_guest_repeats_ready_only_until_it_has_effect() {
     let (mut player, now) = player();
     hear(&mut player, "welcome", room(1, "ann", false, json!({})), now);
     assert_eq!(player.due(), now);
@@ -50,7 +50,7 @@ fn a_guest_gets_ready_and_repeats_it_only_while_it_has_no_effect() {
 }
 
 #[test]
-fn nothing_is_said_before_a_welcome_and_an_older_room_changes_nothing() {
+fn bot_ignores_older_rooms_and_stays_silent_before_welcome() {
     let (mut player, now) = player();
     hear(&mut player, "room", room(2, "ann", false, json!({})), now);
     assert_eq!(actions(&player.act(now)), [""; 0]);
@@ -75,7 +75,7 @@ fn a_host_starts_when_enough_players_are_connected_and_ready() {
 }
 
 #[test]
-fn a_guesser_guesses_each_fitting_word_once_and_ticks_in_its_order() {
+fn bot_guesser_tries_each_fitting_word_once_and_ticks() {
     let (mut player, now) = player();
     hear(&mut player, "welcome", room(1, "ann", true, turn("ann", "drawing")), now);
     let mut said = HashSet::new();
@@ -94,7 +94,7 @@ fn a_guesser_guesses_each_fitting_word_once_and_ticks_in_its_order() {
 }
 
 #[test]
-fn a_drawer_saves_all_batches_and_repeats_the_last_chunk_after_a_lost_connection() {
+fn bot_drawer_saves_all_batches_and_repeats_the_last_chunk() {
     let (mut player, mut now) = player();
     hear(&mut player, "welcome", room(1, "ann", true, turn(ME, "choosing")), now);
     assert_eq!(actions(&player.act(now)), ["choose"]);

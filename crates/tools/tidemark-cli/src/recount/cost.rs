@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_costs_its_clicks_and_visitors_and_a_request_for_each_partition() {
+    fn day_recount_costs_its_clicks_visitors_and_partition_requests() {
         let size = TableSize { items: 10, size_bytes: 2_000 };
         let shards = DateShards::new(4).expect("in range");
         let stored = Stat { total_clicks: 100_000, unique_users: 450 };

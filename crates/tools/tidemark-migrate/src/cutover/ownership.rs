@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_end_with_the_same_log_and_every_answered_change_despite_kills() {
+    fn ownership_protocol_loses_no_answered_change_despite_kills() {
         for seed in 0..20_000 {
             history(seed, Mutation::None).unwrap_or_else(|why| panic!("history {seed}: {why}"));
         }

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_read_with_its_offset_or_in_the_given_zone() {
+    fn instant_is_read_with_its_offset_or_given_zone() {
         let at = |text: &str, zone: &[Value]| convert("instant", of(text), zone).map(|at| at.text().unwrap());
         let zone = |name| [of(name)];
         for (text, name, expected) in [

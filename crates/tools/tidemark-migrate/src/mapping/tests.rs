@@ -123,7 +123,7 @@ fn items(world: &World, row: &Row, owner: Option<&Row>) -> Result<(Vec<Item>, Ve
 const ANN: &str = r#"{"id":7,"full_name":" Ann ","phone":"1","blocked":false}"#;
 
 #[test]
-fn an_order_and_its_lines_become_one_item_of_the_customer() {
+fn order_and_its_lines_become_one_customer_item() {
     let world = world();
     let ann = row(&world, "customers", ANN);
     let order = r#"{"id":12,"customer_id":7,"placed_at":"2025-03-01T15:00:00","state":"paid","note":{"gift":true},
@@ -142,13 +142,13 @@ fn an_order_and_its_lines_become_one_item_of_the_customer() {
 }
 
 #[test]
-fn a_whole_number_in_a_key_is_told_from_others_when_it_is_padded() {
+fn padded_whole_number_keys_are_told_apart() {
     let world = world();
     assert!(world.mapping.table("orders").unwrap().similar().is_empty());
 }
 
 #[test]
-fn an_owners_own_row_loses_no_key_to_a_later_row_of_the_owner() {
+fn owners_own_row_keeps_its_key_against_later_rows() {
     let world = world();
     let ann = row(&world, "customers", ANN);
     let order = r#"{"id":1,"customer_id":7,"placed_at":"2030-01-01T00:00:00","state":"new"}"#;
@@ -158,7 +158,7 @@ fn an_owners_own_row_loses_no_key_to_a_later_row_of_the_owner() {
 }
 
 #[test]
-fn a_row_is_left_out_or_rejected_as_the_mapping_says() {
+fn mapping_leaves_out_or_rejects_a_row_as_configured() {
     let world = world();
     let ann = row(&world, "customers", ANN);
     let order = |more: &str| row(&world, "orders", &format!(r#"{{"id":1,"customer_id":7,{more}}}"#));

@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_open_to_one_process_and_to_its_owner_only() {
+    fn run_folder_is_open_to_one_process_and_owner() {
         let temp = tempfile::tempdir().unwrap();
         let folder = RunFolderArgument { run: temp.path().join("run") };
         let run = Run::open(&folder).unwrap();

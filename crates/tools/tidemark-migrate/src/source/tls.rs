@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_options_are_taken_out_of_both_forms_of_a_connection_string() {
+    fn tls_options_are_removed_from_both_connection_string_forms() {
         let expected = TlsOptions {
             mode: Some("verify-full".to_owned()),
             roots: Some("/a b/ca.pem".into()),

@@ -139,7 +139,7 @@ async fn orders(client: &Client, customer: i32) -> BTreeMap<String, (String, i64
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_shop_moves_by_its_mapping_while_it_changes_and_comes_back() {
+async fn shop_migrates_by_its_mapping_while_changing_and_rolls_back() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
@@ -203,7 +203,7 @@ async fn a_shop_moves_by_its_mapping_while_it_changes_and_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn postgresql_deletes_a_row_with_more_than_a_thousand_rows_below_it() {
+async fn delete_of_over_a_thousand_rows_is_done_in_postgresql() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let lines = "INSERT INTO order_lines SELECT 1, 100 + n, 'p1', 1 FROM generate_series(1, 1001) AS n";
@@ -227,7 +227,7 @@ async fn postgresql_deletes_a_row_with_more_than_a_thousand_rows_below_it() {
 
 /// Lines know their customer by their order alone, so no index of theirs has it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn rows_below_those_of_an_owner_are_read_by_their_indexes() {
+async fn rows_below_an_owners_rows_are_read_by_index() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let many = "

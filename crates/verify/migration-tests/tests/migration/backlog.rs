@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const WRITERS: usize = 3;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn dual_ends_while_programs_write_to_one_user_without_a_pause() {
+async fn dual_phase_ends_while_programs_keep_writing_to_one_user() {
     let mut migration = Migration::new(71, 20).await.unwrap();
     loaded(&migration).await;
     let client = migration.postgres.client().await.unwrap();
@@ -56,7 +56,7 @@ async fn dual_ends_while_programs_write_to_one_user_without_a_pause() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_command_that_follows_replicates_foreign_changes_until_it_is_stopped() {
+async fn follow_replicates_foreign_changes_until_interrupted() {
     let mut migration = Migration::new(73, 4).await.unwrap();
     loaded(&migration).await;
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();

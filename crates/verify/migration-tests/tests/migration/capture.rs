@@ -35,7 +35,7 @@ fn code(error: &tokio_postgres::Error) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn transactions_over_two_users_in_opposite_order_do_not_block_each_other() {
+async fn captured_transactions_over_two_users_do_not_deadlock() {
     let (migration, one, other) = captured(101).await;
     load(&migration).await;
     for isolation in ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"] {
@@ -59,7 +59,7 @@ async fn transactions_over_two_users_in_opposite_order_do_not_block_each_other()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_move_waits_for_a_transaction_that_has_changed_the_user_and_refuses_later_ones() {
+async fn user_move_waits_for_open_transactions_and_refuses_later_ones() {
     let (migration, one, other) = captured(102).await;
     load(&migration).await;
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_move_waits_for_a_transaction_that_has_changed_the_user_and_refuses_la
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_move_gets_its_turn_although_the_users_transactions_always_overlap() {
+async fn user_move_is_not_starved_by_overlapping_transactions() {
     let (mut migration, client, _) = captured(105).await;
     let mut writers = Vec::new();
     for n in 0..16 {
@@ -111,7 +111,7 @@ async fn a_move_gets_its_turn_although_the_users_transactions_always_overlap() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_session_that_switches_triggers_off_as_a_replica_is_captured_too() {
+async fn capture_includes_sessions_with_triggers_off_as_replica() {
     let (migration, client, _) = captured(103).await;
     load(&migration).await;
     client.batch_execute("SET session_replication_role = replica").await.unwrap();
@@ -157,7 +157,7 @@ async fn write(client: &Client, random: &mut fastrand::Rng) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_versions_of_a_user_have_no_gaps_and_follow_the_order_of_each_rows_changes() {
+async fn captured_versions_have_no_gaps_and_follow_row_changes() {
     let (mut migration, client, _) = captured(104).await;
     let mut writers = Vec::new();
     for n in 0..4 {

@@ -22,7 +22,7 @@ async fn kind(migration: &Migration, phase: &str, flags: &[&str]) -> FailureKind
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_schema_is_refused_by_name_unless_the_mapping_ignores_it() {
+async fn unknown_schema_is_refused_unless_the_mapping_ignores_it() {
     let mut migration = Migration::new(2, 5).await.unwrap();
     sql(
         &mut migration,
@@ -58,7 +58,7 @@ async fn an_unknown_schema_is_refused_by_name_unless_the_mapping_ignores_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_connection_leaves_no_export_and_the_next_export_is_complete() {
+async fn interrupted_export_leaves_nothing_and_the_next_is_complete() {
     let mut migration = Migration::new(3, 400).await.unwrap();
     // Some rows are slow, so that the export can be interrupted.
     let slow = r#"ALTER TABLE medication_logs RENAME TO logs; CREATE FUNCTION slow(id bigint) RETURNS bigint LANGUAGE plpgsql AS
@@ -84,7 +84,7 @@ async fn a_lost_connection_leaves_no_export_and_the_next_export_is_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_with_items_is_loaded_only_on_request_and_newer_items_stay() {
+async fn load_into_existing_needs_a_flag_and_keeps_newer_items() {
     let migration = Migration::new(5, 40).await.unwrap();
     migration.phase("export", &[]).await.unwrap();
     migration.phase("transform", &[]).await.unwrap();
@@ -162,7 +162,7 @@ async fn a_table_with_items_is_loaded_only_on_request_and_newer_items_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_later_export_updates_items_and_an_earlier_one_does_not() {
+async fn later_export_updates_items_and_earlier_one_does_not() {
     let mut migration = Migration::new(6, 30).await.unwrap();
     for phase in ["export", "transform", "load"] {
         migration.phase(phase, &[]).await.unwrap();
@@ -264,7 +264,7 @@ async fn lost_requests_and_answers_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_files_of_a_run_and_a_missing_table_are_reported() {
+async fn changed_run_files_and_a_missing_table_are_reported() {
     let migration = Migration::new(9, 10).await.unwrap();
     assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunIncomplete);
     migration.phase("export", &[]).await.unwrap();

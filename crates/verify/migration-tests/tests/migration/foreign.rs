@@ -147,7 +147,7 @@ async fn a_shop_is_migrated_as_an_oracle_in_sql_expects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_issue_tracker_is_migrated_as_an_oracle_in_sql_expects() {
+async fn issue_tracker_is_migrated_as_an_oracle_in_sql_expects() {
     assert_migrated_as_expected(TRACKER).await;
 }
 

@@ -33,7 +33,7 @@ async fn holder(migration: &Migration, partition: &str) -> Option<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_address_and_a_login_lead_to_the_next_user_who_has_them() {
+async fn address_and_login_pass_to_the_next_waiting_user() {
     const ADDRESS: &str = "EMAIL#one@example.com";
     let mut migration = Migration::new(91, 0).await.unwrap();
     let client = migration.postgres.client().await.unwrap();

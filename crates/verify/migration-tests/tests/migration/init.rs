@@ -122,7 +122,7 @@ async fn a_draft_of_init_copies_a_shop_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_of_init_copies_an_issue_tracker_and_a_chat_as_it_is() {
+async fn draft_of_init_copies_a_tracker_and_a_chat() {
     assert_copied_by_draft(TRACKER, FEWER_PROJECTS, &["attachments", "projects", "users"]).await;
     assert_copied_by_draft(CHAT, FEWER_ROOMS, &["rooms", "users"]).await;
 }

@@ -110,7 +110,7 @@ fn counts(user: usize, members: usize, messages: usize) -> BTreeMap<String, usiz
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_changed_row_reaches_the_items_of_other_owners_on_either_side() {
+async fn changed_row_updates_joined_items_of_other_owners() {
     let (mut migration, client) = loaded().await;
     // Before the first replication, and more rows than a writer touches.
     client.batch_execute("UPDATE users SET name = 'Ann' WHERE id = 1").await.unwrap();
@@ -156,7 +156,7 @@ async fn a_changed_row_reaches_the_items_of_other_owners_on_either_side() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_preflight_names_joins_without_an_index_and_tables_whose_changes_are_not_captured() {
+async fn preflight_names_joins_without_index_and_uncaptured_tables() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let preflight = async |migration: &Migration| {

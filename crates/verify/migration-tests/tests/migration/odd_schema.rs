@@ -136,7 +136,7 @@ async fn change(client: &Client, round: i32) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_schema_with_unusual_names_types_and_references_moves_there_and_back() {
+async fn unusual_names_types_and_references_move_there_and_back() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();

@@ -8,7 +8,7 @@ use tests::{Database, binary};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_comparison_names_every_item_a_repair_corrects_them_and_finished_needs_a_clean_one() {
+async fn repair_corrects_named_differences_and_finished_needs_none() {
     let migration = Migration::new(95, 30).await.unwrap();
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {

@@ -6,7 +6,7 @@ use migration_tests::Migration;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_export_from_a_standby_that_lacks_the_capture_is_refused() {
+async fn export_from_a_standby_without_the_capture_is_refused() {
     let mut migration = Migration::new(71, 4).await.unwrap();
     let mut replica = migration.postgres.replica().await.unwrap();
     let standby = replica.client().await.unwrap();

@@ -86,7 +86,7 @@ async fn a_rollback_without_the_folder_of_the_run_removes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_rollback_keeps_the_items_of_another_run_in_the_same_table() {
+async fn rollback_keeps_items_of_another_run_in_the_table() {
     let mut migration = Migration::new(53, 8).await.unwrap();
     loaded(&migration).await;
     let first: BTreeSet<_> = migration.items().await.unwrap().into_keys().collect();
@@ -111,7 +111,7 @@ async fn a_rollback_keeps_the_items_of_another_run_in_the_same_table() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn after_finished_the_cutovers_own_items_are_gone_and_no_rollback_removes_the_others() {
+async fn finished_cutover_removes_its_own_items_and_blocks_rollback() {
     let mut migration = production(55).await;
     migration.phase("cutover", &["--to", "finished"]).await.unwrap();
     let items = migration.items().await.unwrap();

@@ -53,7 +53,7 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_commands_with_copies_of_one_folder_do_not_work_at_once() {
+async fn commands_with_copies_of_a_folder_exclude_each_other() {
     let mut migration = Migration::new(95, 8).await.unwrap();
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     // As another command does.
@@ -100,7 +100,7 @@ async fn another_key_than_that_of_the_items_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_load_after_a_rollback_in_the_same_folder_loads_all_items() {
+async fn load_after_a_rollback_loads_all_items_again() {
     let migration = Migration::new(92, 8).await.unwrap();
     for name in ["export", "transform", "load", "check"] {
         migration.phase(name, &[]).await.unwrap();
@@ -130,7 +130,7 @@ async fn another_mapping_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_restored_from_its_json_files_goes_on_and_back() {
+async fn run_folder_restored_from_json_continues_and_rolls_back() {
     let migration = Migration::new(94, 8).await.unwrap();
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {

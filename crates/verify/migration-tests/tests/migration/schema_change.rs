@@ -107,7 +107,7 @@ async fn a_changed_table_stops_every_command_with_the_difference() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_repair_that_removes_an_attribute_from_all_items_is_refused() {
+async fn repair_that_removes_an_attribute_everywhere_is_refused() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     loaded(&migration).await;

@@ -134,7 +134,7 @@ impl Application {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_application_in_node_lives_through_a_cutover_with_sidecars_that_are_killed() {
+async fn node_application_survives_a_cutover_with_killed_sidecars() {
     let mut migration = Migration::new(83, 20).await.unwrap();
     let sql = "SELECT user_id FROM medication_logs JOIN \"user\" ON id = user_id WHERE \"deletedAt\" IS NULL AND length(id) = 32 LIMIT 1";
     let postgres = migration.postgres.client().await.unwrap();

@@ -42,7 +42,7 @@ pub(super) async fn loaded(migration: &Migration) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_row_that_postgresql_refuses_stops_its_own_user_only_and_can_be_set_aside() {
+async fn stuck_row_blocks_only_its_user_and_is_set_aside() {
     let mut migration = Migration::new(61, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     loaded(&migration).await;
@@ -96,7 +96,7 @@ async fn a_row_that_postgresql_refuses_stops_its_own_user_only_and_can_be_set_as
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_user_whose_id_dynamodb_cannot_store_stays_in_postgresql_and_stops_nobody() {
+async fn user_with_an_oversized_id_stays_in_postgresql() {
     let mut migration = Migration::new(62, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let long = "x".repeat(2_100);

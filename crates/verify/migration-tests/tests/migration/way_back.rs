@@ -151,7 +151,7 @@ const OTHERS: [(&str, &str); 3] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_new_application_wrote_comes_back_and_the_rest_is_named() {
+async fn way_back_returns_new_data_and_names_the_rest() {
     let mut migration = finished(&["--way-back", "14"]).await;
     let mut before = Vec::new();
     for (table, filter) in OTHERS {
@@ -263,7 +263,7 @@ async fn what_the_new_application_wrote_comes_back_and_the_rest_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_row_that_postgresql_refuses_is_named_and_the_others_come_back() {
+async fn way_back_names_refused_rows_and_returns_the_others() {
     let mut migration = finished(&["--way-back", "14"]).await;
     let client = migration.postgres.client().await.unwrap();
     let poison = "CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -362,7 +362,7 @@ leads_to = { PK = "{MigratedOwner}", SK = "LOGIN#{Login}" }
 "##;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn rows_whose_items_are_rightly_missing_stay_and_look_ups_are_no_owners() {
+async fn way_back_keeps_rows_whose_items_have_expired() {
     const TABLES: [&str; 3] = ["users", "logins", "sessions"];
     let mut migration = Migration::of_schema(SHARED_SCHEMA, SHARED_MAPPING).await.unwrap();
     to_finished(&migration, &["--way-back", "14"]).await;

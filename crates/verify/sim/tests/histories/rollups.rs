@@ -76,7 +76,7 @@ fn values_recorded_without_the_checkpoint_are_caught() {
 }
 
 #[test]
-fn a_cache_that_skips_own_uncounted_first_seen_records_is_caught() {
+fn cache_that_skips_uncounted_first_seen_records_is_caught() {
     assert_caught(clicks(Implementation::SkippingCache), 10..20);
 }
 
@@ -101,7 +101,7 @@ fn a_redrive_that_does_not_remember_the_click_is_caught() {
 }
 
 #[test]
-fn a_buffer_that_is_added_and_removed_in_two_requests_is_caught() {
+fn buffer_flush_in_two_requests_is_caught() {
     assert_caught(clicks(Implementation::FlushInTwoRequests), 47..69);
 }
 

@@ -64,7 +64,7 @@ fn a_lock_on_the_stocks_value_is_caught() {
 }
 
 #[test]
-fn a_lock_that_a_foreign_writer_does_not_know_is_caught() {
+fn lock_unknown_to_a_foreign_writer_is_caught() {
     assert_caught(Weakness::LockOnVersion, 2..9);
 }
 

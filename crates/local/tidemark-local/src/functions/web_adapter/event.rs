@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_payload_1_and_of_load_balancers_keep_every_value() {
+    fn payload_1_and_load_balancer_events_keep_every_value() {
         let event = json!({
             "httpMethod": "GET", "path": "/", "multiValueQueryStringParameters": { "q": ["a b", "c"] },
             "multiValueHeaders": { "x-one": ["1", "2"] }, "requestContext": {},

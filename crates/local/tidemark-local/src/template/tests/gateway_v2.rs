@@ -102,7 +102,7 @@ fn an_api_with_a_target_has_one_route_for_everything() {
 }
 
 #[test]
-fn unsupported_parts_of_an_http_api_are_rejected_with_their_position() {
+fn unsupported_parts_of_an_http_api_are_rejected_with_position() {
     let valid = format!("Resources:\n{}", parts());
     for (right, wrong, expected) in [
         ("RouteKey: POST /items", "RouteKey: items", "\"items\" is not a route key"),

@@ -88,7 +88,7 @@ fn aliases_of_aliases_are_bounded() {
 }
 
 #[test]
-fn references_to_parts_that_sam_adds_or_that_only_aws_has_get_values() {
+fn references_to_parts_of_sam_or_aws_get_values() {
     let yaml = format!(
         "Resources:\n{}      AutoPublishAlias: live
       FunctionUrlConfig: {{ AuthType: NONE }}

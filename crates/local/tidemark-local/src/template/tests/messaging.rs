@@ -39,7 +39,7 @@ fn a_rule_names_its_bus_and_its_targets() {
 }
 
 #[test]
-fn a_rule_with_a_schedule_becomes_a_schedule_of_its_function() {
+fn rule_with_a_schedule_becomes_its_functions_schedule() {
     let stack = stack(&with_worker(
         "
   Rule:
@@ -101,7 +101,7 @@ fn the_settings_of_asynchronous_invocations_have_destinations() {
 }
 
 #[test]
-fn a_target_that_does_not_exist_here_is_on_the_list_of_ignored_parts() {
+fn target_that_does_not_exist_here_is_listed_as_ignored() {
     let template = with_worker(
         "
   Rule:

@@ -226,7 +226,7 @@ fn bad_parameters_are_rejected() {
 }
 
 #[test]
-fn parallel_batches_with_a_tumbling_window_are_rejected_with_the_reason() {
+fn parallelization_with_a_tumbling_window_is_rejected_with_reason() {
     let (_, message) = problem(&with_mapping("TumblingWindowInSeconds: 60, ParallelizationFactor: 2"));
     assert!(message.contains("ParallelizationFactor must be 1"), "{message}");
 }
@@ -310,7 +310,7 @@ Resources:
 }
 
 #[test]
-fn two_events_on_one_route_are_rejected_even_with_other_variable_names() {
+fn two_events_on_one_route_are_rejected() {
     let events = "{ A: { Type: HttpApi, Properties: { Method: get, Path: '/x/{a}' } }, B: { Type: HttpApi, Properties: { Method: GET, Path: '/x/{b}' } } }";
     let (_, message) = problem(&format!("Resources:\n{}", function(events)));
     assert!(message.contains("GET /x/{b} already leads to Worker"), "{message}");
@@ -328,7 +328,7 @@ fn bad_schedules_are_rejected() {
 }
 
 #[test]
-fn parts_that_functions_do_not_notice_are_ignored_with_a_warning_and_refused_by_strict() {
+fn unsupported_parts_are_ignored_with_warning_or_refused_by_strict() {
     let yaml = "Transform: [AWS::Serverless-2016-10-31, AWS::LanguageExtensions]
 Parameters:
   Vpc: { Type: 'AWS::EC2::VPC::Id', Label: the network }
@@ -352,7 +352,7 @@ Resources:
 }
 
 #[test]
-fn a_secret_that_the_template_contains_is_replaced_with_a_warning() {
+fn secret_in_the_template_is_replaced_with_a_warning() {
     let yaml = "Resources:\n  Key: { Type: AWS::SecretsManager::Secret, Properties: { SecretString: in the open } }\n";
     let template = read(yaml, &BTreeMap::new()).unwrap();
     assert_eq!(template.stack.secrets[0].length, 32);

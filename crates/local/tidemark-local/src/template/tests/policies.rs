@@ -28,7 +28,7 @@ fn role(statement: &str) -> String {
 }
 
 #[test]
-fn a_role_has_its_own_statements_and_those_of_its_managed_policies() {
+fn role_has_its_own_statements_and_its_managed_policies() {
     let conditions = "{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['A#*', B] }, 'Null': { 'dynamodb:LeadingKeys': 'false' } }";
     let statement = format!(
         "{{ Effect: Allow, Action: ['dynamodb:GetItem'], Resource: [!GetAtt Clicks.Arn, !GetAtt Clicks.StreamArn], Condition: {conditions} }}"
@@ -76,7 +76,7 @@ fn unsupported_parts_of_a_statement_are_rejected() {
 }
 
 #[test]
-fn an_unknown_condition_is_dropped_with_a_warning_and_a_denial_under_it_too() {
+fn unknown_condition_is_dropped_with_a_warning_and_its_deny() {
     let warned = |statement: &str| ignored(&format!("Resources:\n{}", role(statement))).join("\n");
     let allowed = "Effect: Allow, Action: 'dynamodb:GetItem', Resource: '*'";
     let by_address = format!("{{ {allowed}, Condition: {{ IpAddress: {{ 'aws:SourceIp': '10.0.0.0/8' }} }} }}");
@@ -111,7 +111,7 @@ fn the_policies_of_a_function_become_its_role() {
 }
 
 #[test]
-fn a_function_without_policies_has_only_what_sam_adds_for_its_mappings() {
+fn function_without_policies_gets_only_sams_mapping_policies() {
     let plain = stack(&function("{}"));
     assert_eq!(plain.roles[0].statements, []);
     let mapping =
@@ -121,7 +121,7 @@ fn a_function_without_policies_has_only_what_sam_adds_for_its_mappings() {
 }
 
 #[test]
-fn a_role_or_policy_that_is_not_in_the_template_has_a_warning() {
+fn role_or_policy_outside_the_template_has_a_warning() {
     let foreign = "arn:aws:iam::1:policy/Unknown";
     let statement = "{ Effect: Allow, Action: 'dynamodb:GetItem', Resource: '*' }";
     let managed = role(statement).replace("[!Ref Common]", &format!("['{foreign}']"));

@@ -74,7 +74,7 @@ fn a_route_without_a_response_does_not_respond() {
 }
 
 #[test]
-fn unsupported_parts_of_a_websocket_api_are_rejected_with_their_position() {
+fn unsupported_parts_of_a_websocket_api_are_rejected_with_position() {
     let valid = sockets("", "", "", "");
     for (right, wrong, line, expected) in [
         ("ProtocolType: WEBSOCKET", "ProtocolType: MQTT", 11, "ProtocolType must be HTTP or WEBSOCKET, not MQTT"),
@@ -108,7 +108,7 @@ fn unsupported_parts_of_a_websocket_api_are_rejected_with_their_position() {
 }
 
 #[test]
-fn a_template_has_one_websocket_api_with_one_stage_and_one_route_of_each_key() {
+fn template_has_one_websocket_api_stage_and_route_per_key() {
     let valid = sockets("", "", "", "");
     let part = |name: &str| {
         let start = valid.find(&format!("  {name}:\n")).unwrap();

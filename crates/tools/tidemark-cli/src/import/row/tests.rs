@@ -91,7 +91,7 @@ fn a_time_may_be_given_in_days_before_today() {
 }
 
 #[test]
-fn the_examples_can_be_imported_at_any_time_and_are_within_the_retention() {
+fn example_files_import_at_any_time_within_retention() {
     let kept = Retention::default();
     for now in ["2026-11-22T00:00:00Z", "2031-03-01T12:00:00Z", "2090-12-31T23:59:59Z"] {
         let now = Moment::parse(now).expect("a moment");
@@ -124,7 +124,7 @@ fn the_examples_can_be_imported_at_any_time_and_are_within_the_retention() {
 }
 
 #[test]
-fn lines_of_one_moment_get_different_nanoseconds_and_a_repeated_line_none() {
+fn lines_of_one_moment_get_different_nanoseconds_unless_repeated() {
     let mut moments = UniqueMoments::default();
     let mut give = |line: &str| {
         let mut row = ImportRow::Price(price(line).expect("a price"));

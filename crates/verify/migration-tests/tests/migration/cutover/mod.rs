@@ -196,7 +196,7 @@ async fn every_phase_can_be_rolled_back_to_postgresql() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_finished_cutover_refuses_writes_in_postgresql_and_a_rollback_keeps_items_of_others() {
+async fn finished_cutover_refuses_writes_and_rollback_keeps_foreign_items() {
     let mut migration = Migration::new(13, 16).await.unwrap();
     let users = users(&mut migration).await;
     let client = migration.postgres.client().await.unwrap();

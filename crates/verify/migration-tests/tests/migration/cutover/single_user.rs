@@ -88,7 +88,7 @@ async fn assert_level(migration: &Migration) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_delete_that_is_repeated_before_it_is_replicated_counts_once() {
+async fn repeated_delete_before_replication_counts_once() {
     let (mut migration, writer) = moved(31).await;
     writer.put(&session("one")).await.unwrap();
     assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 2));
@@ -119,7 +119,7 @@ async fn a_row_that_is_not_replicated_yet_can_be_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_unique_value_of_a_deleted_row_is_free_before_the_delete_is_replicated() {
+async fn unique_value_of_a_deleted_row_is_free_before_replication() {
     let (mut migration, writer) = moved(39).await;
     let with_token = |id: &str| {
         let token = okusuri_row("session", &json!({ "id": id, "userId": USER, "token": "the token" }));
@@ -137,7 +137,7 @@ async fn a_unique_value_of_a_deleted_row_is_free_before_the_delete_is_replicated
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_moved_user_with_a_large_picture_can_change_their_name() {
+async fn moved_user_with_a_large_picture_can_be_renamed() {
     let (mut migration, writer) = moved(34).await;
     let picture = |times: usize| Some("data:image/png;base64,".to_owned() + &"QUJD".repeat(times));
     let of_user = r#"SELECT name, length(image) FROM "user" WHERE id = $1"#;
@@ -183,7 +183,7 @@ async fn a_moved_user_is_read_without_postgresql() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn expired_items_and_a_login_of_two_users_are_no_differences() {
+async fn expired_items_and_shared_logins_are_no_differences() {
     let mut migration = Migration::new(37, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let rows = r#"INSERT INTO "user" (id, "emailVerified") VALUES ('ann', true), ('ben', true), ('cem', true);
@@ -210,7 +210,7 @@ async fn expired_items_and_a_login_of_two_users_are_no_differences() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_login_exists_only_while_the_address_of_its_user_is_verified() {
+async fn login_exists_only_while_its_users_address_is_verified() {
     let (mut migration, writer) = moved(39).await;
     let run = run_of(&mut migration).await;
     let sides = sides(&migration, &run).await;

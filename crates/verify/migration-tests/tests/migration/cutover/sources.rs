@@ -102,7 +102,7 @@ fn push() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_users_own_zone_decides_the_day_of_the_users_logs() {
+async fn users_own_time_zone_decides_the_day_of_logs() {
     let rows = "
         ALTER TABLE \"user\" ADD COLUMN time_zone text;
         INSERT INTO \"user\" (id, name, email, \"emailVerified\", \"createdAt\", \"updatedAt\", time_zone)
@@ -230,7 +230,7 @@ async fn todays_better_auth_with_serial_ids_and_snake_case_moves() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_preflight_tells_everything_and_a_capture_changes_nothing_before_it() {
+async fn preflight_names_all_problems_and_refused_capture_changes_nothing() {
     let mut migration = source(SCHEMA).await;
     let client = migration.postgres.client().await.unwrap();
     let change = r#"ALTER TABLE session DROP CONSTRAINT session_pkey CASCADE; ALTER TABLE account ADD COLUMN extra text NOT NULL;

@@ -202,16 +202,16 @@ impl Moving {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_shop_that_changes_moves_and_comes_back_while_the_tool_is_killed() {
+async fn changing_shop_moves_and_returns_while_the_tool_is_killed() {
     Moving::new(&rows::SHOP).await.everywhere("rollback").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_issue_tracker_that_changes_moves_for_good_while_the_tool_is_killed() {
+async fn changing_tracker_moves_for_good_while_the_tool_is_killed() {
     Moving::new(&rows::TRACKER).await.everywhere("finished").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_chat_that_changes_moves_and_comes_back_while_the_tool_is_killed() {
+async fn changing_chat_moves_and_returns_while_the_tool_is_killed() {
     Moving::new(&rows::CHAT).await.everywhere("rollback").await;
 }
