@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::dynamo::Dynamo;
-use super::ownership::{MoveStep, Ownerships, Side};
+use super::ownership::{MoveStep, Ownerships, Side, bucket};
 use super::plan::Phase;
 use super::sides::{Difference, Sides};
 use super::stuck::StuckUsers;
@@ -33,6 +33,24 @@ pub struct CutoverStatus {
     pub to_move: u64,
     /// Changes of one side that are not replicated to the other.
     pub pending: u64,
+}
+
+/// The users that are compared: so many percent, chosen by a hash of the seed and the user's id.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// 100 for all users.
+    pub(crate) percent: u8,
+    /// Another seed chooses other users.
+    pub(crate) seed: i64,
+}
+
+impl Sample {
+    /// All users.
+    pub(crate) const ALL: Self = Self { percent: 100, seed: 0 };
+
+    fn contains(self, user: &str) -> bool {
+        self.percent >= 100 || bucket(&format!("{} {user}", self.seed)) < self.percent
+    }
 }
 
 /// A user whose id DynamoDB cannot store stays in PostgreSQL.
@@ -126,14 +144,15 @@ impl Sides {
         }
     }
 
-    /// Compares all users' items with PostgreSQL's rows, and calls `take` for each difference.
-    /// Returns the number of compared users, and the number of users skipped because of concurrent
-    /// writes.
+    /// Compares the items of all users, or of a sample, with PostgreSQL's rows, and calls `take` for
+    /// each difference. Returns the number of compared users, and the number of users skipped
+    /// because of concurrent writes.
     ///
     /// # Errors
     /// If a side does not answer, or `take` fails.
-    pub async fn compare_all(
+    pub(crate) async fn compare_all(
         &self,
+        sample: Sample,
         parallel: usize,
         mut take: impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(u64, u64), Failure> {
@@ -144,7 +163,8 @@ impl Sides {
             let users = self.postgres.users_after(&last).await?;
             let Some((user, _)) = users.last() else { break };
             last.clone_from(user);
-            let of_users = stream::iter(users).map(|(user, _)| async move { self.compare(&user).await });
+            let chosen = users.into_iter().filter(|(user, _)| sample.contains(user));
+            let of_users = stream::iter(chosen).map(|(user, _)| async move { self.compare(&user).await });
             let mut of_users = of_users.buffer_unordered(parallel);
             while let Some(found) = of_users.try_next().await? {
                 progress.inc(1);
@@ -158,5 +178,22 @@ impl Sides {
             }
         }
         Ok((compared, late))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_is_a_share_and_another_seed_chooses_others() {
+        let chosen = |percent, seed| {
+            let sample = Sample { percent, seed };
+            (0..1_000).filter(|n| sample.contains(&format!("user-{n}"))).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen(100, 1).len(), 1_000);
+        assert!((70..130).contains(&chosen(10, 1).len()));
+        assert_eq!(chosen(10, 1), chosen(10, 1));
+        assert_ne!(chosen(10, 1), chosen(10, 2));
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::SidesArguments;
 use super::ownership::{Side, bucket};
-use super::passes::CutoverStatus;
+use super::passes::{CutoverStatus, Sample};
 use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::run_state::{self, Stage};
@@ -25,8 +25,11 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report};
 /// The name of the file with each difference.
 pub(crate) const DIFFERENCES: &str = "differences-cutover.jsonl";
 
-/// How long `--follow` waits between two passes.
-const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
+/// The shortest and the longest time that `--follow` waits between two passes.
+const REST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
+
+/// The passes of `--follow` that DynamoDB may refuse one after the other.
+const REFUSED_PASSES_MAX: u32 = 10;
 
 /// The number of differences in the report.
 const SHOWN_MAX: usize = 20;
@@ -45,9 +48,11 @@ pub struct Arguments {
     /// write and read during the cutover.
     #[arg(long, value_name = "ROLE")]
     application_role: Option<String>,
-    /// Also compares all users' items with PostgreSQL's rows afterwards.
-    #[arg(long)]
-    compare: bool,
+    /// Also compares all users' items with PostgreSQL's rows afterwards, or those of so many percent
+    /// of the users, of others each time.
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "100")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=100))]
+    compare: Option<u8>,
     /// Finishes although items differ from PostgreSQL's rows.
     #[arg(long)]
     accept_differences: bool,
@@ -142,8 +147,9 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         is_clean = sides.finish(parallel).await?;
     }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
-    if arguments.compare && compared.is_none() && !is_over {
-        compared = Some(compare(&run, &sides, parallel).await?.0);
+    if let Some(percent) = arguments.compare.filter(|_| compared.is_none() && !is_over) {
+        let sample = Sample { percent, seed: jiff::Timestamp::now().as_second() };
+        compared = Some(compare(&run, &sides, sample, parallel).await?.0);
     }
     if let Some((until, _)) = sides.postgres.way_back_until().await? {
         more["wayBackUntil"] = json!(until);
@@ -164,21 +170,41 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     Ok(report)
 }
 
-/// Replicates pending changes again and again. Ctrl-C ends it when a pass has ended.
+/// Replicates pending changes again and again. Ctrl-C ends it when a pass has ended. It waits as
+/// long as the pass before took, so it slows down with both databases, and longer while DynamoDB is
+/// too busy to answer.
 async fn follow(sides: &Sides, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
     let (mut stop, mut all) = (pin!(tokio::signal::ctrl_c()), 0);
+    let (mut took, mut refused) = (Duration::ZERO, 0);
     tell("Replicating changes until Ctrl-C.");
     loop {
         tokio::select! {
             _ = &mut stop => return Ok(all),
-            () = tokio::time::sleep(FOLLOW_INTERVAL) => {}
+            () = tokio::time::sleep(rest(took, refused)) => {}
         }
-        let replicated = sides.replicate_all(parallel, stuck).await?;
-        all += replicated;
-        if replicated > 0 {
-            tell(&format!("{all} changes are replicated."));
+        let start = Instant::now();
+        match sides.replicate_all(parallel, stuck).await {
+            Ok(replicated) => {
+                refused = 0;
+                all += replicated;
+                if replicated > 0 {
+                    tell(&format!("{all} changes are replicated."));
+                }
+            }
+            Err(error) if error.kind == FailureKind::TableUnreachable && refused < REFUSED_PASSES_MAX => {
+                refused += 1;
+                tell(&format!("{error}. The next attempt is in {} s.", rest(took, refused).as_secs()));
+            }
+            Err(error) => return Err(error),
         }
+        took = start.elapsed();
     }
+}
+
+/// How long to wait after a pass that took so long, and after so many refused passes.
+fn rest(took: Duration, refused: u32) -> Duration {
+    let [min, max] = REST;
+    took.max(min).saturating_mul(1 << refused.min(6)).min(max)
 }
 
 /// The side on which the plan wants a user.
@@ -238,7 +264,7 @@ fn check_way_back(goal: Goal, postgres: &Postgres) -> Result<(), Failure> {
 
 /// Refuses to finish while items differ: afterwards, PostgreSQL's rows are no measure any more.
 async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments) -> Result<Value, Failure> {
-    let (compared, first) = compare(run, sides, arguments.parallel.into()).await?;
+    let (compared, first) = compare(run, sides, Sample::ALL, arguments.parallel.into()).await?;
     match first {
         Some(first) if !arguments.accept_differences => Err(FailureKind::Cutover.because(format!(
             "{} items differ from PostgreSQL's rows, the first is {} {}; all are in {DIFFERENCES}. \
@@ -249,8 +275,14 @@ async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments
     }
 }
 
-/// Compares all users, and writes each difference to a file. Also returns the first one.
-async fn compare(run: &Run, sides: &Sides, parallel: usize) -> Result<(Value, Option<Difference>), Failure> {
+/// Compares the users of the sample, and writes each difference to a file. Also returns the first
+/// one.
+async fn compare(
+    run: &Run,
+    sides: &Sides,
+    sample: Sample,
+    parallel: usize,
+) -> Result<(Value, Option<Difference>), Failure> {
     let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
     let mut shown = Vec::new();
     let take = |difference: Difference| {
@@ -260,8 +292,11 @@ async fn compare(run: &Run, sides: &Sides, parallel: usize) -> Result<(Value, Op
         }
         Ok(())
     };
-    let (users, late) = sides.compare_all(parallel, take).await?;
-    let json = json!({ "users": users, "late": late, "differences": lines.finish()?.lines, "first": shown });
+    let (users, late) = sides.compare_all(sample, parallel, take).await?;
+    let mut json = json!({ "users": users, "late": late, "differences": lines.finish()?.lines, "first": shown });
+    if sample.percent < 100 {
+        json["sample"] = json!({ "percent": sample.percent, "seed": sample.seed });
+    }
     Ok((json, shown.into_iter().next()))
 }
 
@@ -297,4 +332,16 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
     }
     let outcome = if differences > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
     Report { outcome, json, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follow_waits_longer_after_slow_and_refused_passes() {
+        let seconds = |took_ms, refused| rest(Duration::from_millis(took_ms), refused).as_secs_f64();
+        assert_eq!([seconds(10, 0), seconds(4_500, 0), seconds(10, 3)], [1.0, 4.5, 8.0]);
+        assert_eq!([seconds(90_000, 0), seconds(10, 10)], [60.0, 60.0]);
+    }
 }
