@@ -2,12 +2,26 @@
 //! gets a secret.
 
 use bytes::Bytes;
-use domain::game::{Audience, DisconnectReason, Effect, Game, Participant, PlayerId};
+use domain::game::{Audience, DisconnectReason, Effect, Game, Participant, PlayerId, Refusal};
 use game_store::{Listener, StoredLine};
 
 use crate::fan_out::Delivery;
-use crate::play::PlayOutcome;
 use crate::protocol::{RoomMessage, ServerMessage};
+
+/// The outcome of a command, and who is told.
+pub(crate) struct PlayOutcome {
+    /// The game as it was written.
+    pub(crate) game: Game,
+    /// The listeners to send the changes to.
+    pub(crate) listeners: Vec<Listener>,
+    /// The number of spectators.
+    pub(crate) spectators: usize,
+    /// The participant who sent the command.
+    pub(crate) asker: Option<Participant>,
+    pub(crate) has_changed: bool,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) refusal: Option<Refusal>,
+}
 
 /// The messages that a command brings to each listener.
 pub(crate) struct OutgoingMessages<'a> {

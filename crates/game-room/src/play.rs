@@ -7,7 +7,7 @@ use lambda_kit::problem::BUSY;
 use store_base::{Retry, StoreError};
 
 use crate::game_room::{Asker, Failure, GameRoom};
-use crate::outgoing::{OutgoingMessages, stored_line};
+use crate::outgoing::{OutgoingMessages, PlayOutcome, stored_line};
 use crate::protocol::{GAME_NOT_FOUND, refusal_problem};
 use crate::sockets::Sockets;
 
@@ -26,21 +26,6 @@ pub(crate) struct PlayRequest<'a> {
     /// The sender, if the connection has ended since.
     pub(crate) ended: Option<Participant>,
     pub(crate) command: Option<Command>,
-}
-
-/// The outcome of a request.
-pub(crate) struct PlayOutcome {
-    /// The game as it was written.
-    pub(crate) game: Game,
-    /// The listeners to send the changes to.
-    pub(crate) listeners: Vec<Listener>,
-    /// The number of spectators.
-    pub(crate) spectators: usize,
-    /// The participant who sent the command.
-    pub(crate) asker: Option<Participant>,
-    pub(crate) has_changed: bool,
-    pub(crate) effects: Vec<Effect>,
-    pub(crate) refusal: Option<Refusal>,
 }
 
 /// A decision that is not written yet.

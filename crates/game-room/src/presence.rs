@@ -12,8 +12,9 @@ use store_base::StoreError;
 
 use crate::fan_out::{Delivery, deliver};
 use crate::game_room::{Asker, Failure, GameRoom, MessageOutcome};
+use crate::outgoing::PlayOutcome;
 use crate::outgoing::room_for;
-use crate::play::{PlayOutcome, PlayRequest};
+use crate::play::PlayRequest;
 use crate::protocol::{Echo, GAME_NOT_FOUND, RefusedMessage, ServerMessage, refusal_problem};
 use crate::sockets::Sockets;
 

@@ -7,20 +7,18 @@
 use rollup::StoreError;
 use serde_json::{Value, json};
 
-use crate::http::Reply;
-
 /// The beginning of a problem's `type`.
 pub const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
 /// An answer that says what went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    status: u16,
+    pub(crate) status: u16,
     name: &'static str,
     title: &'static str,
     detail: Option<String>,
     members: Vec<(&'static str, Value)>,
-    headers: Vec<(&'static str, &'static str)>,
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
 }
 
 impl Problem {
@@ -87,13 +85,6 @@ impl Problem {
             body[name] = value.clone();
         }
         body
-    }
-}
-
-impl From<Problem> for Reply {
-    fn from(problem: Problem) -> Self {
-        let reply = Self::new(problem.status, "application/problem+json", problem.to_json().to_string());
-        problem.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, value))
     }
 }
 

@@ -3,11 +3,8 @@
 //! Case, accents, punctuation, spaces, hyphens, a leading article and a simple plural make no
 //! difference. `docs/rules.md` has the rules for players.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-
-use super::guess::GuessResult;
-use super::word::is_letter_or_digit;
+use super::guess_result::GuessResult;
+use super::spelling::{parts, without_article};
 
 /// Shorter answers have no near guesses by edit distance: half of all short words would be near.
 const EDIT_LETTERS_MIN: usize = 4;
@@ -56,42 +53,6 @@ pub(super) fn judge(answer: &str, guess: &str) -> GuessResult {
         return GuessResult::Near;
     }
     GuessResult::Wrong
-}
-
-/// The normalised spelling of a word; it keeps the plural.
-pub(super) fn spelling(text: &str) -> String {
-    without_article(&parts(text)).concat()
-}
-
-fn without_article(parts: &[String]) -> &[String] {
-    match parts {
-        [article, rest @ ..] if !rest.is_empty() && ["a", "an", "the"].contains(&article.as_str()) => rest,
-        _ => parts,
-    }
-}
-
-/// The parts of a text in lower case without accents.
-fn parts(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    for c in text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase) {
-        let Some(part) = parts.last_mut() else { break };
-        match c {
-            'ß' => part.push_str("ss"),
-            'æ' => part.push_str("ae"),
-            'œ' => part.push_str("oe"),
-            'ø' => part.push('o'),
-            'ł' => part.push('l'),
-            'đ' | 'ð' => part.push('d'),
-            'ı' => part.push('i'),
-            c if is_letter_or_digit(c) => part.push(c),
-            // A letter of another script separates like a space, and still makes it a different
-            // guess.
-            c if c.is_alphanumeric() => parts.extend([c.to_string(), String::new()]),
-            _ => parts.push(String::new()),
-        }
-    }
-    parts.retain(|part| !part.is_empty());
-    parts
 }
 
 /// Whether the two are equal, or one is the plural of the other.

@@ -1,24 +1,11 @@
 //! Judges whether a guess is correct, near or wrong.
 //!
-//! The answer and the guess are normalised first ([`normalised`]), so different ways of typing a
+//! The answer and the guess are normalised first ([`spelling`]), so different ways of typing a
 //! word are equal. A small difference after that makes a near guess; only the guesser is told.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-
+use super::guess_result::GuessResult;
+use super::spelling::{self, Dash};
 use super::{Hiragana, Word, english, words};
-use crate::short_text::is_invisible;
-
-/// The result of a guess, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum GuessResult {
-    /// The guess is the answer.
-    Correct,
-    /// Almost the answer, or a text that contains it. Other players must not read it.
-    Near,
-    /// Anything else.
-    Wrong,
-}
 
 /// Shorter words have no near guesses by edit distance: too many words would be near.
 const EDIT_LETTERS_MIN: usize = 3;
@@ -36,10 +23,10 @@ pub fn judge(answer: &Word, guess: &str) -> GuessResult {
 }
 
 fn judge_kana(answer: &Hiragana, guess: &str) -> GuessResult {
-    let wanted = normalised(answer.as_str(), Dash::IsLongVowel);
-    let given = normalised(guess, Dash::IsLongVowel);
+    let wanted = spelling::kana(answer.as_str(), Dash::IsLongVowel);
+    let given = spelling::kana(guess, Dash::IsLongVowel);
     // A dash may also separate the letters: か-ー-て-ん.
-    let unparted = normalised(guess, Dash::Parts);
+    let unparted = spelling::kana(guess, Dash::Parts);
     if [&given, &unparted].contains(&&wanted) {
         return GuessResult::Correct;
     }
@@ -66,48 +53,6 @@ fn gives_it_away(wanted: &str, said: &[&str]) -> bool {
             .iter()
             .any(|text| text.contains(wanted) || mixed_up_counts && folded(text).contains(&folded(wanted)))
     })
-}
-
-/// The reading of a dash.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dash {
-    /// As a long-vowel mark; some keyboards have no key for that mark.
-    IsLongVowel,
-    /// As a separator between letters.
-    Parts,
-}
-
-/// The normalised spelling: composed voicing marks, one form of compatible characters (half width,
-/// full width, circled), lower case, hiragana instead of katakana, one long-vowel mark instead of
-/// several or of a dash, and repetition marks written out. Only letters, marks and digits remain:
-/// no spaces, points or signs.
-pub(super) fn normalised(text: &str, dash: Dash) -> String {
-    // NFKC turns a spacing voicing mark into a space and a mark, which would separate it from its
-    // kana.
-    let attached = text.chars().map(|c| match c {
-        '\u{309b}' => '\u{3099}',
-        '\u{309c}' => '\u{309a}',
-        c => c,
-    });
-    let visible = attached.filter(|c| !c.is_whitespace() && !c.is_control() && !is_invisible(*c));
-    let mut out = String::with_capacity(text.len());
-    for c in visible.nfkc().flat_map(char::to_lowercase) {
-        let before = out.chars().next_back();
-        let c = match c {
-            'ァ'..='ヶ' | 'ヽ' | 'ヾ' => char::from_u32(c as u32 - 0x60).unwrap_or(c),
-            '-' | '‐'..='―' | '−' | '~' | '〜' | '─' | '━' if dash == Dash::IsLongVowel => 'ー',
-            c => c,
-        };
-        match (c, before) {
-            ('ー', Some('ー')) => {}
-            ('ー', _) => out.push(c),
-            ('ゝ', Some(before)) => out.push(before),
-            ('ゞ', Some(before)) => out.extend([before, '\u{3099}'].into_iter().nfc()),
-            (c, _) if c.is_alphanumeric() || is_combining_mark(c) => out.push(c),
-            _ => {}
-        }
-    }
-    out
 }
 
 /// Removes differences that people often mix up: small and large kana, ぢ and じ, づ and ず, a

@@ -10,6 +10,7 @@ mod command;
 pub mod drawing;
 mod english;
 mod guess;
+mod guess_result;
 mod hints;
 mod ids;
 mod moves;
@@ -20,6 +21,7 @@ mod scoring;
 mod seats;
 mod secret;
 mod settings;
+mod spelling;
 mod text;
 mod time;
 mod view;
@@ -30,7 +32,8 @@ pub use command::{
     Audience, Choice, Command, CommandOutcome, DisconnectReason, Effect, Line, LineKind, Participant, Refusal,
     SystemText,
 };
-pub use guess::{GuessResult, judge};
+pub use guess::judge;
+pub use guess_result::GuessResult;
 pub use hints::CLOSED_LETTER;
 pub use ids::{GameId, IdError, LineId, PlayerId, TurnId};
 pub use play::{Game, NewGame, TornRead};

@@ -1,7 +1,8 @@
 //! Commands of seated players: settings, choice of the word, chat and guesses, rematch.
 
 use super::command::{Audience, Choice, Effect, Line, LineKind, Participant, Refusal, SystemText};
-use super::guess::{GuessResult, judge};
+use super::guess::judge;
+use super::guess_result::GuessResult;
 use super::play::{Asked, check_words};
 use super::room::{DRAWER_AWAY_MS, PLAYERS_MIN, Phase, Solver, Stage};
 use super::settings::Settings;

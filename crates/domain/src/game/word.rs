@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::spelling::{self, Dash, is_letter_or_digit};
 use super::text::{Hiragana, TextError, compose};
-use super::{english, guess};
 
 /// The language of a game's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -68,12 +68,6 @@ impl English {
     }
 }
 
-/// Whether a character is a letter or digit of an English word.
-pub(super) fn is_letter_or_digit(c: char) -> bool {
-    let is_latin = matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') && c.is_alphabetic();
-    c.is_ascii_alphanumeric() || is_latin
-}
-
 /// A word of either language.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Word {
@@ -122,8 +116,8 @@ impl Word {
     /// The normalised spelling. Two words with the same spelling are equal for guesses.
     pub fn spelling(&self) -> String {
         match self {
-            Self::Japanese(word) => guess::normalised(word.as_str(), guess::Dash::IsLongVowel),
-            Self::English(word) => english::spelling(word.as_str()),
+            Self::Japanese(word) => spelling::kana(word.as_str(), Dash::IsLongVowel),
+            Self::English(word) => spelling::english(word.as_str()),
         }
     }
 }

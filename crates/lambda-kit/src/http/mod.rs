@@ -283,6 +283,13 @@ impl Reply {
     }
 }
 
+impl From<Problem> for Reply {
+    fn from(problem: Problem) -> Self {
+        let reply = Self::new(problem.status, "application/problem+json", problem.to_json().to_string());
+        problem.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, value))
+    }
+}
+
 /// A cookie that the page's scripts cannot read and that forms of other sites do not send.
 #[derive(Debug, Clone, Copy)]
 pub struct Cookie<'a> {

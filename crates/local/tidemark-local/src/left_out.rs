@@ -3,7 +3,6 @@
 //! A template or a flag that needs such a part does not start: `check` names the feature. The
 //! types below stand in for the parts that are left out; no value of theirs exists.
 
-use crate::cli::Options;
 use crate::stack::{AuthorizerKind, Stack};
 
 /// This build does not have a part that the template or a flag needs.
@@ -20,7 +19,7 @@ pub struct LeftOut {
 ///
 /// # Errors
 /// [`LeftOut`], the first one.
-pub(crate) fn check(stack: &Stack, options: &Options) -> Result<(), LeftOut> {
+pub(crate) fn check(stack: &Stack, aws_domains: bool, watch: bool) -> Result<(), LeftOut> {
     let is_jwt = |authorizer: &crate::stack::Authorizer| matches!(authorizer.kind, AuthorizerKind::Jwt(_));
     let has_jwt = stack.http_apis.iter().any(|api| api.authorizers.iter().any(is_jwt));
     let notify = stack.buckets.iter().any(|bucket| bucket.sends_events || !bucket.notifications.is_empty());
@@ -30,8 +29,8 @@ pub(crate) fn check(stack: &Stack, options: &Options) -> Result<(), LeftOut> {
         (notify, cfg!(feature = "buckets"), "a bucket has notifications", "buckets"),
         (!stack.kinesis_streams.is_empty(), cfg!(feature = "kinesis"), "the template has Kinesis streams", "kinesis"),
         (has_jwt, cfg!(feature = "jwt"), "an API verifies JSON Web Tokens", "jwt"),
-        (options.aws_domains, cfg!(feature = "aws-domains"), "--aws-domains", "aws-domains"),
-        (options.watch, cfg!(feature = "watch"), "--watch", "watch"),
+        (aws_domains, cfg!(feature = "aws-domains"), "--aws-domains", "aws-domains"),
+        (watch, cfg!(feature = "watch"), "--watch", "watch"),
     ];
     let missing = parts.into_iter().find(|(needed, there, ..)| *needed && !there);
     missing.map_or(Ok(()), |(.., needed_by, feature)| Err(LeftOut { needed_by, feature }))
@@ -163,8 +162,6 @@ pub(crate) mod watch {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
 
     #[test]
@@ -176,10 +173,9 @@ Resources:
     Properties: { NotificationConfiguration: { EventBridgeConfiguration: {} } }
 ";
         let stack = crate::template::read(yaml, &Default::default()).unwrap_or_else(|error| panic!("{error}")).stack;
-        let options = Options::parse_from(["tidemark-local"]);
         let refusal = LeftOut { needed_by: "a bucket has notifications", feature: "buckets" };
         let expected = if cfg!(feature = "buckets") { Ok(()) } else { Err(refusal) };
-        assert_eq!(check(&stack, &options), expected);
-        assert_eq!(check(&Stack { buckets: Vec::new(), ..stack }, &options), Ok(()));
+        assert_eq!(check(&stack, false, false), expected);
+        assert_eq!(check(&Stack { buckets: Vec::new(), ..stack }, false, false), Ok(()));
     }
 }

@@ -6,7 +6,7 @@ mod instance;
 mod invocation;
 mod pool;
 mod runtime_api;
-pub(crate) mod web_adapter;
+mod web_adapter;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -131,8 +131,13 @@ impl Function {
     /// Whether the function is a web server behind the Lambda Web Adapter.
     #[must_use]
     pub fn uses_web_adapter(&self) -> bool {
-        self.layers.iter().any(|layer| crate::functions::web_adapter::is_adapter(layer))
+        self.layers.iter().any(|layer| is_web_adapter(layer))
     }
+}
+
+/// Whether a layer's ARN is the Web Adapter's, of any version and processor.
+pub(crate) fn is_web_adapter(layer: &str) -> bool {
+    layer.contains(":layer:LambdaAdapterLayer")
 }
 
 /// A Lambda event source mapping on a DynamoDB or Kinesis stream.

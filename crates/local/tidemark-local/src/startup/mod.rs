@@ -269,7 +269,7 @@ pub fn read_template(options: &Options) -> Result<Template, StartError> {
         false => Ok(template),
     });
     let template = read.map_err(|source| StartError::InvalidTemplate { path, source })?;
-    left_out::check(&template.stack, options)?;
+    left_out::check(&template.stack, options.aws_domains, options.watch)?;
     Ok(template)
 }
 

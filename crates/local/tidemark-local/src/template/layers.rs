@@ -2,7 +2,7 @@
 
 use super::properties::Properties;
 use super::yaml::{Node, NodeKind};
-use crate::functions::web_adapter;
+use crate::stack::is_web_adapter;
 
 /// Variables of the adapter that have no effect here.
 const INVOKE_MODES: [&str; 2] = ["AWS_LWA_INVOKE_MODE", "AWS_LWA_ENABLE_COMPRESSION"];
@@ -26,7 +26,7 @@ pub(super) fn read(properties: &Properties<'_>) -> Vec<String> {
 fn adapter(layer: &Node, properties: &Properties<'_>) -> Option<String> {
     let name = name(layer);
     properties.resolver.scan(layer);
-    if web_adapter::is_adapter(&name) {
+    if is_web_adapter(&name) {
         return Some(name);
     }
     let message = format!("the files of the layer {name} are missing on this machine");

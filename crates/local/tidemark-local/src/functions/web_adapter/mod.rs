@@ -36,14 +36,6 @@ const ASYNC_INIT_WAIT: Duration = Duration::from_millis(9_800);
 /// The beginning of the path of a Runtime API.
 const RUNTIME: &str = "2018-06-01/runtime/invocation";
 
-/// The part of a layer's ARN that names the adapter.
-const LAYER: &str = ":layer:LambdaAdapterLayer";
-
-/// Whether a layer's ARN is the adapter's, of any version and processor.
-pub(crate) fn is_adapter(layer: &str) -> bool {
-    layer.contains(LAYER)
-}
-
 /// The adapter of one instance.
 #[derive(Debug)]
 pub(super) struct WebAdapter {
