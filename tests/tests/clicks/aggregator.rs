@@ -240,7 +240,7 @@ async fn half_failed_batch_asks_only_for_its_rest() {
     // DynamoDB refuses to add to a text, so the part with the last day fails at once.
     let key = [("userId", "STAT#DAILY"), ("createDateTime", "2026-02-28")]
         .map(|(name, value)| (name.to_owned(), AttributeValue::S(value.to_owned())));
-    let text = [("totalClicks".to_owned(), AttributeValue::S("many".to_owned()))];
+    let text = [("uniqueUsers".to_owned(), AttributeValue::S("many".to_owned()))];
     let item = key.iter().cloned().chain(text).collect();
     db.client.put_item().table_name(Database::CLICKS).set_item(Some(item)).send().await.unwrap();
     let reply = deliver(&aggregator, &event).await.unwrap();

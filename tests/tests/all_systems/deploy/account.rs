@@ -1,7 +1,7 @@
 //! The account: scripts in place of `aws`, `sam` and cargo-lambda.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
@@ -66,6 +66,12 @@ while [ $# -gt 0 ]; do
 done
 "#;
 
+/// Copies a script in a process of its own. If this process wrote it, a child of another test could
+/// still hold it open for writing, and then the kernel does not run it ("Text file busy").
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-p").args([from, to]).status().unwrap().success());
+}
+
 /// A checkout with an account of its own.
 pub(super) struct Account(TempDir);
 
@@ -77,7 +83,7 @@ impl Account {
             std::fs::create_dir_all(account.path(folder)).unwrap();
         }
         for file in ["template.yaml", "scripts/common.sh", "scripts/aws.sh", "scripts/deploy", "scripts/delete"] {
-            std::fs::copy(repository().join(file), account.path(file)).unwrap();
+            copy(&repository().join(file), &account.path(file));
         }
         account.script(".tools/bin/aws", AWS);
         account.script(".tools/bin/sam", SAM);
@@ -98,8 +104,10 @@ impl Account {
     }
 
     fn script(&self, path: &str, text: &str) {
-        std::fs::write(self.path(path), text).unwrap();
-        std::fs::set_permissions(self.path(path), PermissionsExt::from_mode(0o755)).unwrap();
+        let written = self.path("cloud/script");
+        std::fs::write(&written, text).unwrap();
+        std::fs::set_permissions(&written, PermissionsExt::from_mode(0o755)).unwrap();
+        copy(&written, &self.path(path));
     }
 
     /// Something in the cloud.
