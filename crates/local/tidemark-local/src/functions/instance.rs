@@ -1,6 +1,7 @@
 //! One process of a function: starts it, gives it one invocation at a time, and ends it.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,6 +43,10 @@ const METRICS_PREFIX: &str = r#"{"_aws":"#;
 
 /// How long to wait for the remaining output of a dead instance.
 const OUTPUT_GRACE: Duration = Duration::from_millis(500);
+
+/// How often, and after which wait, a program is started again that is open for writing.
+const BUSY_TRIES_MAX: u32 = 100;
+const BUSY_WAIT: Duration = Duration::from_millis(10);
 
 /// The parts that all instances of a stack share.
 #[derive(Debug)]
@@ -144,7 +149,8 @@ impl Launcher {
         let task_root = binary.parent().unwrap_or(binary);
         let adapter = function.uses_web_adapter().then(|| WebAdapter::new(function, api.addr())).transpose();
         let adapter = adapter.map_err(InstanceStartError::RuntimeApi)?;
-        let mut child = Command::new(binary)
+        let mut command = Command::new(binary);
+        command
             .env_clear()
             .envs(environment::variables(function, &self.endpoints, task_root, number))
             .envs(adapter.iter().flat_map(WebAdapter::variables))
@@ -155,8 +161,9 @@ impl Launcher {
             // A process group of its own: Ctrl-C in a terminal then reaches only the stack, which
             // ends its instances in order.
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
+            .kill_on_drop(true);
+        let mut child = spawn(&mut command)
+            .await
             .map_err(|problem| InstanceStartError::Spawn { binary: binary.display().to_string(), problem })?;
         let pid = child.id();
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
@@ -279,6 +286,18 @@ impl Memory {
         let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kib.div_ceil(1024))
     }
+}
+
+/// Starts a program. The kernel refuses one that was just copied, as long as a child of this process
+/// holds the copy open for writing: from the child's fork until it runs its own program.
+async fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    for _ in 0..BUSY_TRIES_MAX {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => tokio::time::sleep(BUSY_WAIT).await,
+            outcome => return outcome,
+        }
+    }
+    command.spawn()
 }
 
 async fn watch_over(
