@@ -186,7 +186,7 @@ async fn rejected_lines_keep_their_numbers_and_load_after_correction() {
 async fn unknown_columns_are_refused_before_anything_is_loaded() {
     let db = Database::start().await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let (path, rejects) = file(&folder, "userId,action,time,colour\nann,view,2026-01-01,blue\n");
+    let (path, rejects) = file(&folder, "userId,action,time,colour\nann,view,-2d 08:00:00.000,blue\n");
     let error = import(&db, "activities", &path, &[]).await.unwrap_err().to_string();
     assert!(error.contains("`colour`") && error.contains("attributes.<name>"), "{error}");
     assert_eq!(everything(&db).await, Vec::<String>::new());
@@ -199,6 +199,19 @@ async fn unknown_columns_are_refused_before_anything_is_loaded() {
     assert!(!rejects.exists());
     assert!(import(&db, "activities", &folder.path().join("nothing.csv"), &[]).await.is_err());
     assert!(import(&db, "clicks", &path, &[]).await.is_err());
+}
+
+#[tokio::test]
+async fn activity_older_than_its_retention_is_rejected() {
+    let db = Database::start().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (path, rejects) = file(&folder, "userId,action,time\nann,view,2001-01-01\n");
+    assert_eq!(import(&db, "activities", &path, &[]).await.unwrap(), CommandOutcome::Rejected);
+    assert!(std::fs::read_to_string(&rejects).unwrap().contains("older than the retention"));
+    assert_eq!(
+        import(&db, "activities", &path, &["--activity-retention-days", "0"]).await.unwrap(),
+        CommandOutcome::Success
+    );
 }
 
 #[tokio::test]

@@ -23,3 +23,18 @@ fn each_promise_names_tests_that_exist() {
         }
     }
 }
+
+#[test]
+fn each_recount_on_a_page_or_alarm_names_its_scope() {
+    let pages = ["docs/exactness.md", "docs/local-stack.md", "docs/systems/shop.md", "template.yaml"];
+    let mut seen = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(repository().join(page)).unwrap();
+        for command in text.split("tidemark recount --").skip(1) {
+            let scope = command.split([' ', '`', '.']).next().unwrap();
+            assert!(["day", "month", "all", "details", "products"].contains(&scope), "{page}: {scope}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen} commands");
+}

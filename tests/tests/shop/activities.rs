@@ -49,6 +49,9 @@ async fn both_rows_of_an_activity_expire_after_the_retention() {
     assert!(rows.len() == 2 && rows.iter().all(|row| row["ttl"] == AttributeValue::N(ttl.clone())), "{rows:?}");
     // Another retention, as after a change of the parameter, keeps it the same activity.
     assert_eq!(activities(&db, 1).record(&activity).await.unwrap(), RecordOutcome::Known);
+    let keeps = |at| kept.keeps(&activity, moment(at).timestamp());
+    assert_eq!([keeps("2026-11-20"), keeps("2026-11-21"), keeps("2027-01-01")], [true, false, false]);
+    assert!(activities(&db, 1).keeps(&activity, moment("2099-01-01").timestamp()));
 }
 
 /// What a list should be: the activities in the order of time, and of ids where times are the same.

@@ -155,6 +155,12 @@ const ALERTING = [
   ['throttled', ['Throttles']],
 ] as const;
 
+/** What counts the changes again that a function has lost. */
+const REPAIRS: Readonly<Record<string, readonly string[]>> = {
+  'stats-aggregator': ['--all', '--details'],
+  'activity-stats': ['--products'],
+};
+
 /** The problems of the stack. `origin` is the address of its admin routes. */
 export function alertsOf(now: Snapshot, origin: string): readonly Alert[] {
   const sum = (metrics: Metrics, names: readonly string[]): number =>
@@ -166,8 +172,8 @@ export function alertsOf(now: Snapshot, origin: string): readonly Alert[] {
       count: of.lostAt === null ? 0 : 1,
       at: of.lostAt,
       commands: [
-        ...(of.binary === 'stats-aggregator' ? ['tidemark recount --repair'] : []),
-        `curl -X DELETE ${origin}/_local/lost`,
+        ...(REPAIRS[of.binary] ?? []).map((scope) => `tidemark recount ${scope} --repair`),
+        `curl -X DELETE '${origin}/_local/lost?mapping=${encodeURIComponent(of.name)}'`,
       ],
     })),
     ...now.waiting.map(({ table, name, count, command }): Alert =>

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get};
@@ -224,14 +224,27 @@ async fn delete_expired(State(admin): State<Arc<AdminState>>) -> Response {
     }
 }
 
-/// Forgets the lost records of all mappings, after a repair.
-async fn forget_lost(State(admin): State<Arc<AdminState>>) -> Response {
-    match admin.mappings.get().into_iter().flatten().try_for_each(Mapping::forget_lost) {
+/// Forgets the lost records of one mapping or of all, after a repair.
+async fn forget_lost(State(admin): State<Arc<AdminState>>, Query(of): Query<LostOf>) -> Response {
+    let all = admin.mappings.get().into_iter().flatten();
+    let mut chosen = all.filter(|mapping| of.mapping.as_ref().is_none_or(|name| *name == mapping.name)).peekable();
+    if of.mapping.is_some() && chosen.peek().is_none() {
+        return bad_request("no mapping has this name");
+    }
+    match chosen.try_for_each(Mapping::forget_lost) {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => {
             (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "message": error.to_string() }))).into_response()
         }
     }
+}
+
+/// Whose losses are forgotten.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LostOf {
+    /// One mapping; without it, all of them.
+    mapping: Option<String>,
 }
 
 fn bad_request(message: &str) -> Response {

@@ -11,6 +11,7 @@ use domain::EntryId;
 use domain::shop::{Action, Activity, ActivityRange, ProductId, RowId};
 use domain::{Attributes, Moment, TimeRange, UserId};
 use futures::future::try_join_all;
+use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -182,6 +183,17 @@ impl Activities {
         Self { retention, ..self }
     }
 
+    /// Whether the retention still keeps an activity. An expired one must not be recorded: its row
+    /// would be deleted, and the next report of it would count again.
+    pub fn keeps(&self, activity: &Activity, now: Timestamp) -> bool {
+        self.expires_at_s(activity).is_none_or(|expires_at_s| expires_at_s > now.as_second())
+    }
+
+    fn expires_at_s(&self, activity: &Activity) -> Option<i64> {
+        let at_s = activity.at.timestamp().as_second();
+        self.retention.map(|kept| at_s.saturating_add_unsigned(kept.as_secs()))
+    }
+
     /// Stores an activity, once even if it is reported several times.
     ///
     /// The user's row is written first. It makes the activity unique and contains the suffix of the
@@ -190,8 +202,7 @@ impl Activities {
     /// between the two, the same call again adds the product's row.
     pub async fn record(&self, activity: &Activity) -> Result<RecordOutcome, StoreError> {
         let Activity { user_id, product_id, at, id, .. } = activity;
-        let expires_at_s =
-            self.retention.map(|kept| at.timestamp().as_second().saturating_add_unsigned(kept.as_secs()));
+        let expires_at_s = self.expires_at_s(activity);
         let stored = |partition: String, suffix| ActivityRow {
             partition,
             sort: sort(*at, *id),

@@ -35,8 +35,9 @@ test('lost records are the first alert, with the commands that repair and forget
   await first.getByText('Lost records').waitFor();
   await first.getByText('qit-db-local → stats-aggregator').waitFor();
   assert.deepEqual(await first.locator('code').allInnerTexts(), [
-    'tidemark recount --repair',
-    `curl -X DELETE ${new URL(page.url()).origin}/_local/lost`,
+    'tidemark recount --all --repair',
+    'tidemark recount --details --repair',
+    `curl -X DELETE '${new URL(page.url()).origin}/_local/lost?mapping=${metrics['mappings'][0].name}'`,
   ]);
   metrics['mappings'][0].lostAt = null;
   await first.getByText('2 records in quarantine').waitFor();

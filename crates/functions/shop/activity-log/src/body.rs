@@ -24,7 +24,7 @@ const INVALID_ATTRIBUTES: Problem = Problem::new(400, "invalid-attributes", "The
 const INVALID_TIME: Problem = Problem::new(400, "invalid-time", "The time is not valid");
 const INVALID_ACTIVITY_ID: Problem = Problem::new(400, "invalid-activity-id", "The activity's id is not valid");
 const TIME_IN_THE_FUTURE: Problem = Problem::new(400, "time-in-the-future", "The time lies in the future");
-const TIME_TOO_OLD: Problem = Problem::new(400, "time-too-old", "The time lies too far in the past");
+pub(crate) const TIME_TOO_OLD: Problem = Problem::new(400, "time-too-old", "The time lies too far in the past");
 
 /// One activity or several. Each is read by itself, so that a bad activity in a batch has its own
 /// problem.

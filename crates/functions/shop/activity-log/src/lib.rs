@@ -88,7 +88,7 @@ async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<
     match Body::new(request.json(BODY_BYTES_MAX)?)? {
         Body::One(activity) => {
             let activity = read(activity)?;
-            Ok(Reply::json(store(log, &activity).await?, &ActivityView::from(&activity)))
+            Ok(Reply::json(store(log, &activity, now).await?, &ActivityView::from(&activity)))
         }
         Body::Many(activities) => {
             // Ids are generated in the order of the request, so that they also order activities of
@@ -96,7 +96,7 @@ async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<
             let activities: Vec<_> = activities.into_iter().map(read).collect();
             let outcomes = join_all(activities.into_iter().map(async |activity| {
                 let activity = activity?;
-                Ok((store(log, &activity).await?, activity))
+                Ok((store(log, &activity, now).await?, activity))
             }));
             let outcomes = outcomes.await.into_iter().map(|outcome: Result<_, Problem>| match outcome {
                 Ok((status, activity)) => json!({ "status": status, "activity": ActivityView::from(&activity) }),
@@ -108,7 +108,10 @@ async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<
 }
 
 /// Stores one activity: 201, or 200 if it was stored before.
-async fn store(log: &ActivityLog, activity: &Activity) -> Result<u16, Problem> {
+async fn store(log: &ActivityLog, activity: &Activity, now: Moment) -> Result<u16, Problem> {
+    if !log.store.keeps(activity, now.timestamp()) {
+        return Err(body::TIME_TOO_OLD.detail("is older than the retention of activities"));
+    }
     match log.store.record(activity).await.map_err(store_problem)? {
         RecordOutcome::New => Ok(201),
         RecordOutcome::Known => Ok(200),

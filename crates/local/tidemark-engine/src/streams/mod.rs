@@ -116,9 +116,23 @@ fn horizon_s() -> i64 {
 
 /// The newest record older than the retention, which may be hidden or not deleted yet.
 fn newest_old(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<Option<i64>> {
+    // Usually not even the oldest record is that old.
+    let oldest = "SELECT created_at FROM _stream_records WHERE table_name = ?1
+                  ORDER BY CAST(sequence_number AS INTEGER) LIMIT 1";
+    let oldest = connection.query_row(oldest, [table], |row| row.get::<_, i64>(0)).optional()?;
+    if oldest.is_none_or(|created_at_s| created_at_s >= horizon_s) {
+        return Ok(None);
+    }
     let newest = "SELECT MAX(CAST(sequence_number AS INTEGER)) FROM _stream_records
                   WHERE table_name = ?1 AND created_at < ?2";
     connection.query_row(newest, params![table, horizon_s], |row| row.get(0))
+}
+
+/// The position before the oldest record that can be read: what lies before it was trimmed, or will
+/// be.
+fn readable_after(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
+    let hidden = newest_old(connection, table, horizon_s())?.unwrap_or_default();
+    Ok(trimmed_to(connection, table)?.max(hidden))
 }
 
 /// Remembers that record before it is deleted. A position before it has lost records.

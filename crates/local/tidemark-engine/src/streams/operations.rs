@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::records::{self, PageError, Record};
 use super::shards::{self, Shard};
-use super::{Stream, Streams, horizon_s};
+use super::{Stream, Streams};
 use super::{
-    all, find, is_trimmed, last_sequence_number, newest_old, public_sequence_number, stored_sequence_number, trimmed_to,
+    all, find, is_trimmed, last_sequence_number, public_sequence_number, readable_after, stored_sequence_number,
 };
 use crate::api::ApiError;
 use crate::arn;
@@ -137,6 +137,7 @@ fn describe(
     let limit = limit(request.limit, LISTED_MAX)?;
     let last = (shards.len() > limit).then(|| shards[limit - 1].id.clone());
     shards.truncate(limit);
+    let oldest = readable_after(connection, &stream.table)? + 1;
     let created_at_s = arn::label_us(&stream.label).unwrap_or_default() / 1_000_000;
     let mut description = json!({
         "StreamArn": arn::stream(region, &stream.table, &stream.public_label),
@@ -146,7 +147,7 @@ fn describe(
         "TableName": stream.table,
         "CreationRequestDateTime": created_at_s,
         "KeySchema": serde_json::from_str::<Value>(&stream.key_schema).map_err(ApiError::internal)?,
-        "Shards": shards.iter().map(describe_shard).collect::<Vec<_>>(),
+        "Shards": shards.iter().map(|shard| describe_shard(shard, oldest)).collect::<Vec<_>>(),
     });
     if let Some(last) = last {
         description["LastEvaluatedShardId"] = last.into();
@@ -154,8 +155,11 @@ fn describe(
     Ok(json!({ "StreamDescription": description }))
 }
 
-fn describe_shard(shard: &Shard) -> Value {
-    let mut range = json!({ "StartingSequenceNumber": public_sequence_number(shard.starts) });
+/// Describes a shard. Its range begins with the oldest record that can be read, so that a reader
+/// who begins there has lost nothing.
+fn describe_shard(shard: &Shard, oldest: i64) -> Value {
+    let starts = shard.starts.max(oldest).min(shard.ends.unwrap_or(i64::MAX));
+    let mut range = json!({ "StartingSequenceNumber": public_sequence_number(starts) });
     // An open shard has no ending number; readers recognize a closed shard by it.
     if let Some(ends) = shard.ends {
         range["EndingSequenceNumber"] = public_sequence_number(ends).into();
@@ -204,10 +208,7 @@ fn shard_iterator(
     let stream = stream_of(connection, &request.stream_arn)?;
     let shard = shard_of(connection, initial_shards, &stream, &request.shard_id)?;
     let position = match (request.shard_iterator_type.as_str(), request.sequence_number.as_deref()) {
-        ("TRIM_HORIZON", None) => {
-            let hidden = newest_old(connection, &stream.table, horizon_s())?.unwrap_or_default();
-            trimmed_to(connection, &stream.table)?.max(hidden).max(shard.starts - 1)
-        }
+        ("TRIM_HORIZON", None) => readable_after(connection, &stream.table)?.max(shard.starts - 1),
         ("LATEST", None) => last_sequence_number(connection, &stream.table)?.unwrap_or(shard.starts - 1),
         ("AT_SEQUENCE_NUMBER", Some(number)) => position_in(&shard, number)? - 1,
         ("AFTER_SEQUENCE_NUMBER", Some(number)) => position_in(&shard, number)?,

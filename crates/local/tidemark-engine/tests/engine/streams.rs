@@ -238,5 +238,10 @@ async fn records_older_than_a_day_are_trimmed() {
     let (_, answer) = wire.iterator(&shard, "AFTER_SEQUENCE_NUMBER", Some(&turned_back.to_string())).await;
     assert!(answer["__type"].as_str().unwrap().ends_with("TrimmedDataAccessException"), "{answer}");
     assert_eq!(numbers(&wire, &shard).await.len(), 1);
+    // A reader who comes now has lost nothing.
+    let first = wire.shards().await[0]["SequenceNumberRange"]["StartingSequenceNumber"].clone();
+    let before = first.as_str().unwrap().parse::<i128>().unwrap() - 1;
+    let (_, answer) = wire.iterator(&shard, "AFTER_SEQUENCE_NUMBER", Some(&before.to_string())).await;
+    assert!(answer["ShardIterator"].is_string(), "{answer}");
     engine.shutdown().await;
 }

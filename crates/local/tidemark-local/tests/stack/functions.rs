@@ -55,7 +55,9 @@ async fn warm_instance_is_reused_even_after_handler_errors() {
 
 #[tokio::test]
 async fn an_instance_that_crashes_or_times_out_is_replaced() {
-    let running = Stage::new("", "").start().await;
+    let stage = Stage::new("", "");
+    stage.replace("Timeout: 29", "Timeout: 2");
+    let running = stage.start().await;
     let first = pid(&running).await;
     let error = failure(&running, json!({"do": "crash"})).await;
     assert_eq!(error["errorType"], "Runtime.ExitError");
@@ -92,10 +94,7 @@ async fn calls_beyond_the_reserved_concurrency_are_throttled() {
 
 #[tokio::test]
 async fn payloads_beyond_the_limits_of_lambda_are_rejected() {
-    let stage = Stage::new("", "");
-    // A debug build takes seconds for six megabytes on a busy machine.
-    stage.replace("Timeout: 2", "Timeout: 60");
-    let running = stage.start().await;
+    let running = Stage::new("", "").start().await;
     let error = failure(&running, json!({"do": "large"})).await;
     assert_eq!(error["errorType"], "Function.ResponseSizeTooLarge");
     let large = json!("x".repeat(6 * 1024 * 1024));

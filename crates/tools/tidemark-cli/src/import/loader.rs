@@ -150,6 +150,9 @@ impl Loader {
     }
 
     async fn activity(&self, activity: &Activity) -> Result<Loaded, LoadError> {
+        if !self.activities.keeps(activity, Timestamp::now()) {
+            return Err(bad("it is older than the retention of activities"));
+        }
         match self.activities.record(activity).await? {
             RecordOutcome::New => Ok(Loaded::New),
             RecordOutcome::Known => Ok(Loaded::Known),

@@ -187,7 +187,7 @@ Resources:
       Handler: bootstrap
       Runtime: provided.al2023
       MemorySize: 128
-      Timeout: 2
+      Timeout: 29
       Policies: AdministratorAccess
       PROPERTIES
       Environment:
