@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use unicode_normalization::char::is_combining_mark;
+
 /// One line of 1 to 200 characters, such as the name of a product or a medicine, or the reason or
 /// the author of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,7 +49,7 @@ impl ShortText {
 
     /// The number of letters and digits that a reader sees.
     pub fn visible_letters(&self) -> usize {
-        self.0.chars().filter(|c| c.is_alphanumeric() && !is_invisible(*c)).count()
+        self.0.chars().filter(|c| c.is_alphanumeric() && !is_invisible(*c) && !is_combining_mark(*c)).count()
     }
 }
 
@@ -61,9 +63,9 @@ impl fmt::Display for ShortText {
 /// make two names look the same.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{34f}' | '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        '\u{34f}' | '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
+        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -75,7 +77,9 @@ mod tests {
         assert_eq!(ShortText::new(" 棚卸 ").map(|text| text.to_string()), Ok("棚卸".to_owned()));
         assert!(ShortText::new(&"棚".repeat(200)).is_ok());
         assert_eq!(ShortText::new(&"棚".repeat(201)), Err(ShortTextError::TooLong));
-        for text in [" \n", "\u{200b}\u{200b}", " \u{3164} "] {
+        let letters = |text: &str| ShortText::new(text).map(|text| text.visible_letters());
+        assert_eq!((letters("棚 a1"), letters(&"\u{64b}".repeat(10))), (Ok(3), Ok(0)));
+        for text in [" \n", "\u{200b}\u{200b}", " \u{3164} ", "\u{61c}", "\u{fff9}"] {
             assert_eq!(ShortText::new(text), Err(ShortTextError::Empty), "{text:?}");
         }
         assert_eq!(ShortText::new("a\nb"), Err(ShortTextError::ControlCharacter));

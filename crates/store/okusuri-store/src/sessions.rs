@@ -7,11 +7,14 @@ use super::keys::{self, Item, Key, PARTITION_KEY, SESSION_PREFIX, SORT_KEY, n, s
 use super::rows::{Session, User, UserSession, read};
 use super::sign_ins::{SESSION_LIFETIME, profile};
 use super::transaction::Transaction;
-use store_base::{StoreError, Table};
+use store_base::{StoreError, Table, unless_condition_failed};
 
 /// A session that is used goes on; noting that more often than once in this time would cost more
 /// than it is worth.
 const EXTENDED_EVERY: SignedDuration = SignedDuration::from_hours(24);
+
+/// How often ending a session begins again because its token was exchanged meanwhile.
+const EXCHANGES_MAX: u32 = 3;
 
 /// The sessions of a table. Finding the user of a token is two `GetItem` requests.
 #[derive(Debug, Clone)]
@@ -111,12 +114,19 @@ impl Sessions {
     /// Ends one of a user's sessions; false when there is no such one.
     pub async fn end(&self, user_id: &UserId, session_id: &str) -> Result<bool, StoreError> {
         let key = among_users(user_id.as_str(), session_id);
-        let Some(item) = self.get(&key).await? else { return Ok(false) };
-        let UserSession(row) = read(item)?;
-        // First what lets in.
-        self.table.batch_delete([keys::session(&row.token_hash).item()]).await?;
-        self.table.batch_delete([key.item()]).await?;
-        Ok(true)
+        for _ in 0..EXCHANGES_MAX {
+            let Some(item) = self.get(&key).await? else { return Ok(false) };
+            let UserSession(row) = read(item)?;
+            // First what lets in.
+            self.table.batch_delete([keys::session(&row.token_hash).item()]).await?;
+            // The token may have been exchanged since the row was read. Then the new one ends too.
+            let delete = self.table.delete_item(key.item()).condition_expression("TokenHash = :hash");
+            let delete = delete.expression_attribute_values(":hash", s(row.token_hash));
+            if unless_condition_failed(delete.send().await)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Err(StoreError::Busy("the session's token was exchanged again and again".to_owned()))
     }
 
     /// Ends all of a user's sessions. The first write is the decisive one: from then on all earlier

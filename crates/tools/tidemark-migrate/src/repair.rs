@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::command::Product;
 use crate::cutover::outbox_entry::OutboxEntry;
@@ -125,6 +125,14 @@ async fn check_losses(run: &Run, sides: &Sides) -> Result<(), Failure> {
     for line in run.read_lines(DIFFERENCES)? {
         let Differing { kind, loses, .. } = line?;
         loses.into_iter().for_each(|attribute| *losses.entry((kind.clone(), attribute)).or_default() += 1);
+    }
+    // A sample does not know whether the others keep the attribute.
+    let is_sample =
+        run.read::<Value>("report-cutover.json")?.is_some_and(|last| last["compared"]["sample"].is_object());
+    if is_sample && !losses.is_empty() {
+        let why =
+            "the last comparison was a sample, and the repair would remove attributes: run `cutover --compare` first";
+        return Err(FailureKind::RunIncomplete.because(why));
     }
     for ((kind, attribute), count) in losses {
         if !sides.has_more(&kind, &attribute, count).await? {

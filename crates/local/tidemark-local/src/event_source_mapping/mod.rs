@@ -227,7 +227,8 @@ async fn run(context: Arc<MappingContext>) {
             Ok(shards) => {
                 if !positioned && let Err(error) = position(&context, &shards).await {
                     tracing::error!("{}: its checkpoints cannot be written: {error}", context.name);
-                    return;
+                    tokio::time::sleep(DISCOVERY_RETRY).await;
+                    continue;
                 }
                 positioned = true;
                 for shard in shards::readable(&shards, &drained, &reading) {
@@ -237,7 +238,8 @@ async fn run(context: Arc<MappingContext>) {
                         drained.insert(shard.id.clone());
                     } else {
                         reading.insert(shard.id.clone());
-                        workers.spawn(Worker::new(Arc::clone(&context), shard.id.clone(), checkpoint).run());
+                        let (context, id) = (Arc::clone(&context), shard.id.clone());
+                        workers.spawn(async move { (id.clone(), Worker::new(context, id, checkpoint).run().await) });
                     }
                 }
                 // After a restart, the children of a drained shard can start at once.
@@ -252,13 +254,17 @@ async fn run(context: Arc<MappingContext>) {
         }
         tokio::select! {
             Some(ended) = workers.join_next() => match ended {
-                Ok(Ok(shard_id)) => {
+                Ok((shard_id, Ok(()))) => {
                     reading.remove(&shard_id);
                     drained.insert(shard_id);
                 }
-                // A shard without a saved checkpoint must not continue: it stops, and the others go
-                // on.
-                Ok(Err(error)) => tracing::error!("{}: a shard stopped: {error}", context.name),
+                // Nothing goes on behind a checkpoint that could not be saved, as on a full disk: the
+                // shard is read again from the last one.
+                Ok((shard_id, Err(error))) => {
+                    tracing::error!("{}: {shard_id} is read again from its checkpoint: {error}", context.name);
+                    tokio::time::sleep(DISCOVERY_RETRY).await;
+                    reading.remove(&shard_id);
+                }
                 Err(error) => tracing::error!("{}: a shard's worker failed: {error}", context.name),
             },
             () = tokio::time::sleep(pause) => {}

@@ -86,7 +86,7 @@ impl Worker {
     ///
     /// # Errors
     /// When a checkpoint or a failure message cannot be written: then no record may be skipped.
-    pub(super) async fn run(mut self) -> std::io::Result<String> {
+    pub(super) async fn run(mut self) -> std::io::Result<()> {
         loop {
             let mut page_size = 0;
             self.poll_interval.poll_started();
@@ -109,7 +109,7 @@ impl Worker {
                 self.checkpoint.drained = true;
                 self.save().await?;
                 self.context.progress.forget(&self.shard_id);
-                return Ok(self.shard_id);
+                return Ok(());
             }
             if page_size == 0 {
                 let waits =

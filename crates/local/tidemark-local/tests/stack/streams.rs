@@ -262,6 +262,22 @@ async fn trimmed_unread_records_are_reported_until_acknowledged() {
 }
 
 #[tokio::test]
+async fn shard_goes_on_once_its_checkpoint_can_be_saved() {
+    let stage = Stage::streaming("");
+    let running = stage.start().await;
+    let (checkpoints, aside) = (stage.path("data/checkpoints"), stage.path("data/aside"));
+    std::fs::rename(&checkpoints, &aside).unwrap();
+    std::fs::write(&checkpoints, "").unwrap();
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
+    stage.until_seen(1..=1).await;
+    std::fs::remove_file(&checkpoints).unwrap();
+    std::fs::rename(&aside, &checkpoints).unwrap();
+    put(&running.admin.addresses.dynamodb, 2, &[]).await;
+    stage.until_seen(1..=2).await;
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn parallelization_factor_runs_but_strict_refuses_it_with_reason() {
     let stage = Stage::streaming("ParallelizationFactor: 2");
     let running = stage.start().await;

@@ -125,6 +125,9 @@ async fn repair_that_removes_an_attribute_everywhere_is_refused() {
     assert_eq!(migration.phase("repair", &["--differences"]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(notes(&migration).await, 10);
     client.batch_execute(&unrecorded("true")).await.unwrap();
+    migration.phase("cutover", &["--to", "dual", "--compare=99"]).await.unwrap();
+    let refused = migration.phase("repair", &["--differences"]).await.unwrap_err();
+    assert!(refused.detail.contains("sample"), "{refused}");
     assert_eq!(migration.phase("cutover", &compare).await.unwrap(), PhaseOutcome::NeedsReview);
     let refused = migration.phase("repair", &["--differences"]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::SchemaChanged, "{refused}");
