@@ -17,7 +17,7 @@ use tests::{Database, Stack, games, okusuri, samples, shop};
 const OF_LAMBDA: [&str; 2] = ["logs:", "xray:"];
 
 /// How long the streams may take to process the events.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Where people find the pages. Nobody serves them.
 const PUBLIC: &str = "http://okusuri.example";

@@ -11,6 +11,7 @@ for (const width of [320, 390, 560, 700])
       for (const at of ['/', '/tide/', '/lately/', '/operator/']) {
         const { page, close } = await open({ at, locale, viewport: { width, height: 700 } });
         const header = page.locator('header');
+        await header.locator('[aria-current]').waitFor();
         const middles = await header.locator('a, button').evaluateAll((all) =>
           all.map((one) => {
             const { top, bottom } = one.getBoundingClientRect();

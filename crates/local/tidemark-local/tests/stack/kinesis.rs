@@ -103,8 +103,13 @@ async fn the_children_of_a_split_shard_follow_their_parent() {
         let request = json!({ "StreamName": "orders", "ShardToSplit": shard["ShardId"], "NewStartingHashKey": middle.to_string() });
         let (status, answer) = call(&running, "local", "SplitShard", &request).await;
         assert_eq!(status, 200, "{answer}");
-        // A split needs an active stream.
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        // The next split needs an active stream.
+        let summary = json!({ "StreamName": "orders" });
+        while call(&running, "local", "DescribeStreamSummary", &summary).await.1["StreamDescriptionSummary"]["StreamStatus"]
+            != "ACTIVE"
+        {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
     }
     put(&running, &[record("one", &json!({ "n": 2 }))]).await;
     stage.until("seeing both records", |stage| seen(stage).len() == 2).await;

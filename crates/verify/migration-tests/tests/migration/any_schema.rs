@@ -247,7 +247,7 @@ async fn rows_below_an_owners_rows_are_read_by_index() {
     let scans = "SELECT idx_scan, seq_tup_read FROM pg_stat_user_tables
                  WHERE relname = 'order_lines' AND (idx_scan > 0 OR seq_tup_read > 0)";
     let mut found = None;
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         found = client.query_opt(scans, &[]).await.unwrap();
         if found.is_some() {
             break;

@@ -103,7 +103,7 @@ async fn user_move_is_not_starved_by_overlapping_transactions() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     // The first step of a move to DynamoDB.
     let close = client.query_one("SELECT tidemark_migration.advance_epoch('ann', 0, NULL)", &[]);
-    let closed = tokio::time::timeout(Duration::from_secs(20), close).await;
+    let closed = tokio::time::timeout(Duration::from_secs(120), close).await;
     assert!(closed.expect("the move never got its turn").unwrap().get::<_, bool>(0));
     for writer in writers {
         assert_eq!(writer.await.unwrap(), "TM001");

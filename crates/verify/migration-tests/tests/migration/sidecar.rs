@@ -61,7 +61,7 @@ impl Sidecar {
     }
 
     async fn ready(&self) {
-        for _ in 0..1_000 {
+        for _ in 0..6_000 {
             if Client::new().get(format!("{}/health", self.url)).send().await.is_ok() {
                 return;
             }
