@@ -265,15 +265,18 @@ async fn trimmed_unread_records_are_reported_until_acknowledged() {
 async fn shard_goes_on_once_its_checkpoint_can_be_saved() {
     let stage = Stage::streaming("");
     let running = stage.start().await;
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
+    stage.until_seen(1..=1).await;
+    stage.until_caught_up(&running).await;
     let (checkpoints, aside) = (stage.path("data/checkpoints"), stage.path("data/aside"));
     std::fs::rename(&checkpoints, &aside).unwrap();
     std::fs::write(&checkpoints, "").unwrap();
-    put(&running.admin.addresses.dynamodb, 1, &[]).await;
-    stage.until_seen(1..=1).await;
-    std::fs::remove_file(&checkpoints).unwrap();
-    std::fs::rename(&aside, &checkpoints).unwrap();
     put(&running.admin.addresses.dynamodb, 2, &[]).await;
     stage.until_seen(1..=2).await;
+    std::fs::remove_file(&checkpoints).unwrap();
+    std::fs::rename(&aside, &checkpoints).unwrap();
+    put(&running.admin.addresses.dynamodb, 3, &[]).await;
+    stage.until_seen(1..=3).await;
     running.stop().await;
 }
 
