@@ -11,6 +11,8 @@ mod batch;
 mod check;
 mod checkpoint;
 mod chunk;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod contribution;
 mod declaration;
 mod distinct;
