@@ -175,12 +175,12 @@ impl<T> Aggregator<T> {
         now: Timestamp,
     ) -> Result<Handled, AggregateError> {
         let deadline = Instant::now() + time_left.saturating_sub(REPLY_TIME);
+        AggregateError::check_attributes(&self.rollup, &self.table)?;
         let event: Event<'_> = serde_json::from_str(event.get())?;
         let shard = match (&event.stream_arn, &event.shard_id) {
             (Some(stream), Some(shard)) => Shard::new(&**stream, &**shard),
             _ => return Err(AggregateError::NoShard),
         };
-
         let batch = Batch::of(&self.reader(), &event.records).map_err(|_| AggregateError::NoImages)?;
         let mut report = Report {
             shard_id: shard.id().to_owned(),

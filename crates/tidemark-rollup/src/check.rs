@@ -9,6 +9,7 @@ use crate::measure::MeasureKind;
 
 /// Why a declaration cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeclarationError {
     /// Names become parts of keys and attributes.
     #[error("{0}: a name has 1 to 64 letters, digits, `-` or `_`")]

@@ -163,6 +163,10 @@ impl<T> RollupBuilder<T> {
         }
         let measures: Vec<_> = measures.into_iter().map(|(name, measure)| (name, measure.0)).collect();
         let groups = groups.into_iter().map(|group| check_group(group, &measures)).collect::<Result<Vec<_>, _>>()?;
+        // With a date alone as its key, every item with a date would be taken for a statistic.
+        if let Some(group) = groups.iter().find(|group| !group.partition.has_text() && !group.sort.has_text()) {
+            return Err(DeclarationError::NoText(group.group.name.clone()));
+        }
         for (index, group) in groups.iter().enumerate() {
             for other in &groups[..index] {
                 let names = || (other.group.name.clone(), group.group.name.clone());
@@ -201,6 +205,13 @@ impl<T> Rollup<T> {
         let (name, kind) = self.measures.get(measure)?;
         let attribute = kind.attributes(name).into_iter().nth(usize::from(part == Part::Count))?;
         Some((attribute, if part == Part::Sum { kind.scale() } else { 0 }))
+    }
+
+    /// An attribute of statistics that has one of these names.
+    pub(crate) fn attribute_among(&self, names: &[&str]) -> Option<String> {
+        let measures = self.measures.iter().flat_map(|(name, kind)| kind.attributes(name));
+        let constants = self.groups.iter().flat_map(|group| group.attributes.iter().map(|(name, _)| name.clone()));
+        measures.chain(constants).find(|name| names.contains(&name.as_str()))
     }
 
     /// The group of a statistic with this key.
@@ -284,6 +295,10 @@ mod tests {
             "group `d`: two values would be stored in the attribute `meanSum`"
         );
         assert_eq!(of_group(daily("daily").key("A", "{day}")), "group `daily` is declared twice");
+        let alone = Group::new("d").attribute("product", |vote: &Vote| vote.product.clone());
+        let alone = alone.window("day", Window::Day, |vote: &Vote| vote.at).key("{product}", "{day}");
+        let text = "group `d`: the key needs a fixed text, so that a statistic differs from other items";
+        assert_eq!(of_group(alone), text);
         let product = daily("d").attribute("product", |vote: &Vote| vote.product.clone());
         assert_eq!(
             of_group(product.key("A", "{day}{product}")),

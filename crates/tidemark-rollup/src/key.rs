@@ -17,6 +17,7 @@ enum Part {
 
 /// Why a text is not a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TemplateError {
     /// A brace has no partner.
     #[error("a brace at character {0} has no partner")]

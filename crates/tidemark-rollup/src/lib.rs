@@ -11,6 +11,8 @@ mod batch;
 mod check;
 mod checkpoint;
 mod chunk;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod contribution;
 mod declaration;
 mod distinct;
@@ -62,6 +64,13 @@ pub use recount::{
 pub use report::{AggregateError, Handled, Report};
 pub use table::{TTL_ATTRIBUTE, Table, patient_backoff};
 pub use window::Window;
+
+/// The crates with types of the interface, in the versions that it uses.
+#[cfg(feature = "recount")]
+pub use aws_sdk_dynamodbstreams;
+#[cfg(feature = "sim")]
+pub use fastrand;
+pub use {aws_sdk_dynamodb, jiff, serde_json};
 
 #[cfg(feature = "sim")]
 use sim::rules;

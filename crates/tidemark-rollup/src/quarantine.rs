@@ -23,6 +23,7 @@ const RECORD_BYTES_MAX: usize = 380 * 1024;
 /// A record that could not be counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct QuarantinedRecord {
     /// `<shard id>#<sequence number>`: the id of the record in the quarantine.
     #[serde(skip)]
@@ -54,6 +55,7 @@ pub struct QuarantinedRecord {
 /// that it can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Ending {
     /// The item of the record has been counted.
     Counted,

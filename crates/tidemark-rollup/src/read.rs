@@ -12,16 +12,21 @@ use crate::group::Dimension;
 use crate::measure::MeasureKind;
 use crate::table::{Item, Table};
 
+const ZERO: Amount = Amount { units: 0, scale: 0 };
+
+/// The lowest number of DynamoDB.
+const LOWEST: &str = "-9.9999999999999999999999999999999999999E+125";
+
 /// The most statistics of one page.
 const PAGE_MAX: i32 = 1_000;
 
-/// A statistic. One that was never written has zeros.
+/// A statistic. One that was never written has zeros, and no extremes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
     /// The values of the group's dimensions, in their order: a window's label, or an attribute.
     pub values: Vec<String>,
-    /// The numbers by measure; an average has a sum and a count.
-    numbers: BTreeMap<String, Amount>,
+    /// The numbers by attribute; an average has a sum and a count. `None` is an extreme of nothing.
+    numbers: BTreeMap<String, Option<Amount>>,
 }
 
 /// Some statistics, and the place where the next page begins.
@@ -33,8 +38,9 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// Why a query cannot be sent.
+/// Why a query cannot be sent, or a number cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The declaration has no such group, dimension, measure or attribute.
     #[error("there is no {0}")]
@@ -50,6 +56,12 @@ pub enum ReadError {
     /// The window of the group is not the first part of the sort key that is open.
     #[error("group `{0}` cannot be read by a range: its sort key does not begin with the window")]
     NoRange(String),
+    /// The range ends before it begins.
+    #[error("the range from {0} to {1} ends before it begins")]
+    ReversedRange(Date, Date),
+    /// The number has decimals.
+    #[error("`{0}` is not an integer: read it with `Stat::decimal`")]
+    NotInteger(String),
     /// DynamoDB failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,23 +96,48 @@ impl<T> Rollup<T> {
 }
 
 impl Stat {
-    /// A count, a sum of integers, a distinct count, a minimum or a maximum. Zero if the statistic
-    /// has no such number.
-    pub fn number(&self, measure: &str) -> i128 {
-        self.decimal(measure).units
+    /// A count, a sum of integers, a distinct count, or an extreme, which is 0 for an empty group;
+    /// see [`Self::extreme`].
+    ///
+    /// # Errors
+    /// If the group has no such measure, or the number is not an integer.
+    pub fn number(&self, measure: &str) -> Result<i128, ReadError> {
+        Ok(self.extreme(measure)?.unwrap_or_default())
+    }
+
+    /// A minimum or maximum; `None` if no item has a value.
+    ///
+    /// # Errors
+    /// As [`Self::number`].
+    pub fn extreme(&self, measure: &str) -> Result<Option<i128>, ReadError> {
+        let Some(Amount { units, scale }) = self.amount(measure)? else { return Ok(None) };
+        // DynamoDB drops the last zeros: 139.300 comes as 139.3.
+        let one = 10_i128.pow(u32::from(scale));
+        if units % one == 0 { Ok(Some(units / one)) } else { Err(ReadError::NotInteger(measure.to_owned())) }
     }
 
     /// A sum of decimals.
-    pub fn decimal(&self, measure: &str) -> Amount {
-        self.numbers.get(measure).copied().unwrap_or(Amount { units: 0, scale: 0 })
+    ///
+    /// # Errors
+    /// If the group has no such measure.
+    pub fn decimal(&self, measure: &str) -> Result<Amount, ReadError> {
+        Ok(self.amount(measure)?.unwrap_or(ZERO))
     }
 
     /// An average; `None` if no item has a value.
-    pub fn average(&self, measure: &str) -> Option<f64> {
+    ///
+    /// # Errors
+    /// If the group has no such average.
+    pub fn average(&self, measure: &str) -> Result<Option<f64>, ReadError> {
         let of = |part: &str| self.number(&format!("{measure}{part}"));
-        let (sum, count) = (of("Sum"), of("Count"));
+        let (sum, count) = (of("Sum")?, of("Count")?);
         // Exact up to 2^53.
-        (count > 0).then(|| sum as f64 / count as f64)
+        Ok((count > 0).then(|| sum as f64 / count as f64))
+    }
+
+    fn amount(&self, measure: &str) -> Result<Option<Amount>, ReadError> {
+        let amount = self.numbers.get(measure).copied();
+        amount.ok_or_else(|| ReadError::Unknown(format!("measure `{measure}` in the statistic")))
     }
 }
 
@@ -144,6 +181,9 @@ impl<T> Query<'_, T> {
     /// from the values.
     pub async fn page(&self, table: &Table) -> Result<Page, ReadError> {
         let group = self.checked_group()?;
+        if let Some((from, to)) = self.range.filter(|(from, to)| from > to) {
+            return Err(ReadError::ReversedRange(from, to));
+        }
         let known = self.known_values(group)?;
         let partition = group.partition.render_known(&known).map_err(|index| self.missing(group, index))?;
         let (begin, open) = group.sort.render_until(&known);
@@ -198,6 +238,7 @@ impl<T> Query<'_, T> {
             let value = if position == index { Some(String::new()) } else { value };
             values.push(value.ok_or_else(|| self.missing(group, position))?);
         }
+        let none = self.numbers(group, &Item::new())?;
         let mut found: BTreeMap<String, Stat> = BTreeMap::new();
         loop {
             let page = self.page(table).await?;
@@ -211,7 +252,7 @@ impl<T> Query<'_, T> {
             found.remove(&label).unwrap_or_else(|| {
                 let mut values = values.clone();
                 values[index] = label;
-                Stat { values, numbers: BTreeMap::new() }
+                Stat { values, numbers: none.clone() }
             })
         };
         let mut all: Vec<_> = window.labels(from, to).into_iter().map(stat).collect();
@@ -223,7 +264,8 @@ impl<T> Query<'_, T> {
 
     /// The statistics with the largest numbers of a measure, from a global secondary index.
     /// `attribute` is the partition key of the index, which [`crate::Group::set`] gives, and the
-    /// attribute of the measure is its sort key. The read is eventually consistent.
+    /// attribute of the measure is its sort key: DynamoDB refuses an index with another one. The
+    /// read is eventually consistent.
     pub async fn top(
         &self,
         table: &Table,
@@ -237,17 +279,20 @@ impl<T> Query<'_, T> {
         let template = group.attributes.iter().find(|(name, _)| name == attribute);
         let (_, template) = template.ok_or_else(|| unknown(format!("attribute `{attribute}` in `{}`", self.group)))?;
         let value = template.render_known(&known).map_err(|index| self.missing(group, index))?;
-        if !self.rollup.measures.iter().any(|(name, _)| name == measure) {
-            return Err(unknown(format!("measure `{measure}`")));
+        if !self.attributes(group).iter().any(|(name, _)| name == measure) {
+            return Err(unknown(format!("measure `{measure}` in `{}`", self.group)));
         }
         let request = table
             .query()
             .index_name(index)
             .scan_index_forward(false)
             .limit(self.limit)
-            .key_condition_expression("#key = :key")
+            // An index that sorts by another attribute would give other statistics.
+            .key_condition_expression("#key = :key AND #measure >= :lowest")
             .expression_attribute_names("#key", attribute)
-            .expression_attribute_values(":key", AttributeValue::S(value));
+            .expression_attribute_names("#measure", measure)
+            .expression_attribute_values(":key", AttributeValue::S(value))
+            .expression_attribute_values(":lowest", AttributeValue::N(LOWEST.to_owned()));
         let answer = request.send().await.map_err(StoreError::from)?;
         self.stats(group, table, answer.items.unwrap_or_default())
     }
@@ -259,13 +304,13 @@ impl<T> Query<'_, T> {
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
         let dimensions = group.group.dimensions.iter().map(|(name, _)| name.clone());
         let rows = stats.iter().map(|stat| {
-            let numbers = attributes.iter().map(|attribute| match stat.numbers.get(attribute) {
-                Some(amount) => amount.to_string(),
-                None => "0".to_owned(),
+            let numbers = attributes.iter().map(|(attribute, _)| match stat.numbers.get(attribute) {
+                Some(Some(amount)) => amount.to_string(),
+                _ => String::new(),
             });
             stat.values.iter().cloned().chain(numbers).collect::<Vec<_>>()
         });
-        let header = dimensions.chain(attributes.iter().cloned()).collect();
+        let header = dimensions.chain(attributes.iter().map(|(attribute, _)| attribute.clone())).collect();
         let wrong = |error: &dyn std::fmt::Display| StoreError::Refused(error.to_string());
         for row in std::iter::once(header).chain(rows) {
             writer.write_record(&row).map_err(|error| wrong(&error))?;
@@ -298,9 +343,13 @@ impl<T> Query<'_, T> {
         ReadError::MissingValue { group: self.group.clone(), dimension }
     }
 
-    fn attributes(&self, group: &CheckedGroup<T>) -> Vec<String> {
+    /// The attributes of the group's measures, and whether they are extremes.
+    fn attributes(&self, group: &CheckedGroup<T>) -> Vec<(String, bool)> {
         let measures = group.measures.iter().filter_map(|measure| self.rollup.measures.get(*measure));
-        measures.flat_map(|(name, kind): &(String, MeasureKind<T>)| kind.attributes(name)).collect()
+        let attributes = measures.flat_map(|(name, kind): &(String, MeasureKind<T>)| {
+            kind.attributes(name).into_iter().map(|attribute| (attribute, kind.is_extreme()))
+        });
+        attributes.collect()
     }
 
     fn stats(&self, group: &CheckedGroup<T>, table: &Table, items: Vec<Item>) -> Result<Vec<Stat>, ReadError> {
@@ -316,14 +365,14 @@ impl<T> Query<'_, T> {
         Ok(stats)
     }
 
-    fn numbers(&self, group: &CheckedGroup<T>, item: &Item) -> Result<BTreeMap<String, Amount>, ReadError> {
-        let mut numbers = BTreeMap::new();
-        for attribute in self.attributes(group) {
-            let Some(number) = item.get(&attribute) else { continue };
+    fn numbers(&self, group: &CheckedGroup<T>, item: &Item) -> Result<BTreeMap<String, Option<Amount>>, ReadError> {
+        let number = |(attribute, is_extreme): (String, bool)| {
+            let Some(number) = item.get(&attribute) else { return Ok((attribute, (!is_extreme).then_some(ZERO))) };
             let amount = number.as_n().ok().and_then(|number| number.parse().ok());
             let wrong = || StoreError::Unreadable(format!("{attribute} of a statistic is not a number"));
-            numbers.insert(attribute.clone(), amount.ok_or_else(wrong)?);
-        }
-        Ok(numbers)
+            let amount = Some(amount.ok_or_else(wrong)?);
+            Ok((attribute, amount))
+        };
+        self.attributes(group).into_iter().map(number).collect()
     }
 }

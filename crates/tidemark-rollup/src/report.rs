@@ -2,11 +2,14 @@
 
 use jiff::SignedDuration;
 
+use crate::declaration::Rollup;
 use crate::error::StoreError;
 use crate::event::Reply;
+use crate::table::Table;
 
 /// Why a batch was not counted. Lambda delivers it again.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AggregateError {
     /// Exactness needs the shard's id, and the event names it only if the mapping has a tumbling
     /// window.
@@ -15,6 +18,12 @@ pub enum AggregateError {
          and ParallelizationFactor 1; nothing was counted"
     )]
     NoShard,
+    /// A statistic would overwrite its key, or would expire.
+    #[error(
+        "a statistic has the attribute `{0}`, which is a key or the TTL attribute of the table: give the measure or the \
+         constant another name; nothing was counted"
+    )]
+    ReservedAttribute(String),
     /// The event does not come from a DynamoDB stream.
     #[error("the event is not a batch of a DynamoDB stream: {0}")]
     NotABatch(#[from] serde_json::Error),
@@ -32,10 +41,17 @@ pub enum AggregateError {
 }
 
 impl AggregateError {
+    pub(crate) fn check_attributes<T>(rollup: &Rollup<T>, table: &Table) -> Result<(), Self> {
+        let [partition_key, sort_key] = table.key_names();
+        let reserved = rollup.attribute_among(&[partition_key, sort_key, table.ttl_name()]);
+        reserved.map_or(Ok(()), |name| Err(Self::ReservedAttribute(name)))
+    }
+
     /// A stable name of the error, for example for Lambda's `errorType`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoShard => "no-shard",
+            Self::ReservedAttribute(_) => "reserved-attribute",
             Self::NotABatch(_) => "not-a-batch",
             Self::NoImages => "no-images",
             Self::Store(_) => "store",
@@ -46,6 +62,7 @@ impl AggregateError {
 
 /// What became of a batch.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The shard.
     pub shard_id: String,
@@ -67,6 +84,7 @@ pub struct Report {
 
 /// A reply, and what became of the batch.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Handled {
     /// Return it from the function.
     pub reply: Reply,

@@ -11,7 +11,7 @@ use crate::shard::{Checkpoint, CommitError, Shard};
 use crate::table::Table;
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rules;
+pub(crate) struct Rules {}
 
 impl Rules {
     /// The contributions of a change.

@@ -4,6 +4,7 @@ use jiff::civil::{Date, DateTime};
 
 /// The length of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Window {
     /// An hour of the clock, `2025-10-02T09`. A clock that is set back repeats an hour; both count
     /// in the same window.

@@ -62,7 +62,7 @@ impl ClickDetailsReader {
 }
 
 fn named(stat: &rollup::Stat, name: Option<&String>) -> Result<(String, Stat), StoreError> {
-    let number = |measure| u64::try_from(stat.number(measure)).map_err(StoreError::unreadable);
+    let number = |measure| u64::try_from(stat.number(measure)?).map_err(StoreError::unreadable);
     let (total_clicks, unique_users) = (number(TOTAL_CLICKS)?, number(UNIQUE_USERS)?);
     Ok((name.cloned().unwrap_or_default(), Stat { total_clicks, unique_users }))
 }

@@ -156,13 +156,13 @@ impl fmt::Debug for ActivityStatistics {
 fn product_day(stat: &Stat) -> Result<ProductDay, StoreError> {
     let unreadable = || StoreError::unreadable(format!("the statistic of {:?}", stat.values));
     let [product, day] = stat.values.as_slice() else { return Err(unreadable()) };
-    let number = |measure| u64::try_from(stat.number(measure)).unwrap_or_default();
+    let number = |measure| Ok::<_, StoreError>(u64::try_from(stat.number(measure)?).unwrap_or_default());
     Ok(ProductDay {
         product_id: ProductId::new(product).map_err(|_| unreadable())?,
         date: parse_date(day).map_err(|_| unreadable())?,
-        views: number(VIEWS),
-        purchases: number(PURCHASES),
-        visitors: number(VISITORS),
+        views: number(VIEWS)?,
+        purchases: number(PURCHASES)?,
+        visitors: number(VISITORS)?,
     })
 }
 

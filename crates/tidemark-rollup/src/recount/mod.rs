@@ -67,6 +67,7 @@ pub enum Scope {
 
 /// A number of a statistic that is not what the items give.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// The partition key of the statistic.
     pub partition: String,
@@ -104,6 +105,7 @@ pub struct Progress {
 
 /// The result of one measurement.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Measurement {
     /// What differs.
     pub differences: Vec<Difference>,
@@ -149,6 +151,7 @@ impl Measurement {
 
 /// Why a recount has no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecountError {
     /// The measurements do not agree, so none can be trusted.
     #[error("{MEASUREMENTS_MAX} measurements do not agree: does another client change statistics?")]

@@ -28,6 +28,7 @@ use crate::table::{Table, patient_backoff};
 
 /// The result of a redrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RedriveOutcome {
     /// The record is settled, now or before.
     Settled(Ending),

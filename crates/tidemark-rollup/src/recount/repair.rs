@@ -48,6 +48,7 @@ pub enum Lowering {
 
 /// A number that was added to a statistic.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Correction {
     /// The partition key of the statistic.
     pub partition: String,
@@ -61,6 +62,7 @@ pub struct Correction {
 
 /// The result of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RepairReport {
     /// The numbers that were added to statistics.
     pub corrections: Vec<Correction>,
@@ -73,6 +75,7 @@ pub struct RepairReport {
 /// Why a repair did not finish. The transactions before the error have taken effect. Another
 /// measurement shows the rest.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RepairError {
     /// Another repair, or an earlier try of this one whose reply was lost, has run since the
     /// measurement.

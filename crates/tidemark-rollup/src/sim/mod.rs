@@ -127,6 +127,7 @@ pub struct Simulation<T> {
 
 /// The result of some histories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The number of histories.
     pub seeds: u64,

@@ -106,7 +106,7 @@ impl World {
     }
 
     async fn sold(&self) -> i128 {
-        self.aggregator.rollup().query("total").one(&self.table).await.unwrap().number("sales")
+        self.aggregator.rollup().query("total").one(&self.table).await.unwrap().number("sales").unwrap()
     }
 }
 
@@ -167,8 +167,9 @@ async fn a_batch_that_comes_twice_counts_once() {
     let (_, report) = world.handle(&event(&[record(3, Some(&sale), None)])).await.unwrap();
     assert_eq!(report.counted, 1);
     let total = world.aggregator.rollup().query("total").one(&world.table).await.unwrap();
-    assert_eq!((total.number("sales"), total.number("customers")), (1, 1));
-    assert_eq!((total.decimal("revenue").to_string().as_str(), total.average("basket")), ("0.01", Some(1.0)));
+    assert_eq!((total.number("sales").unwrap(), total.number("customers").unwrap()), (1, 1));
+    assert_eq!(total.decimal("revenue").unwrap().to_string(), "0.01");
+    assert_eq!(total.average("basket").unwrap(), Some(1.0));
 }
 
 #[tokio::test]
@@ -284,6 +285,33 @@ async fn statistics_are_read_by_range_page_rank_and_csv() {
     let top = top.top(&world.table, "ByRevenue", "top", "revenue").await.unwrap();
     let products: Vec<_> = top.iter().map(|stat| stat.values[0].as_str()).collect();
     assert_eq!(products, ["a#b", "lamp"]);
+    let other = rollup.query("daily").with("day", "2025-10-04");
+    let other = other.top(&world.table, "ByRevenue", "top", "sales").await.unwrap_err().to_string();
+    assert!(other.contains("ValidationException"), "{other}");
+}
+
+#[tokio::test]
+async fn a_number_that_cannot_be_read_is_an_error() {
+    let world = World::new(Layout::Sums).await;
+    let total = async || world.aggregator.rollup().query("total").one(&world.table).await.unwrap();
+    assert_eq!(total().await.number("sales").unwrap(), 0);
+    for wrong in ["sale", "basket"] {
+        assert_eq!(
+            total().await.number(wrong).unwrap_err().to_string(),
+            format!("there is no measure `{wrong}` in the statistic")
+        );
+    }
+    let image = image(1, "2025-10-02", "lamp", "ann", 1_390);
+    world.handle(&event(&[record(1, None, Some(&image))])).await.unwrap();
+    // 13.90 comes as 13.9.
+    assert_eq!(total().await.decimal("revenue").unwrap().to_string(), "13.9");
+    assert!(total().await.number("revenue").is_err());
+
+    let lowest = Rollup::<Sale>::builder("lowest").on_modify(Policy::Keep).on_remove(Policy::Keep);
+    let lowest = lowest.measure("lowest", rollup::minimum(|sale: &Sale| sale.cents));
+    let lowest = lowest.group(Group::new("total").key("STAT#LOWEST", "-")).build().unwrap();
+    let lowest = lowest.query("total").one(&world.table).await.unwrap();
+    assert_eq!(lowest.extreme("lowest").unwrap(), None);
 }
 
 #[tokio::test]
@@ -296,8 +324,23 @@ async fn a_query_that_does_not_fit_the_declaration_is_refused() {
     assert_eq!(error(wrong), "there is no dimension `color` in `daily`");
     let wrong = rollup.query("daily").with("day", "2025-10-02").page(&world.table).await;
     assert_eq!(error(wrong), "the key of group `daily` needs a value for `product`");
+    let wrong = rollup.query("daily").with("product", "lamp").between(date(2025, 10, 4), date(2025, 10, 1));
+    assert_eq!(error(wrong.page(&world.table).await), "the range from 2025-10-04 to 2025-10-01 ends before it begins");
     let wrong = rollup.query("total").between(date(2025, 10, 1), date(2025, 10, 4)).page(&world.table).await;
     assert_eq!(error(wrong), "group `total` cannot be read by a range: its sort key does not begin with the window");
+}
+
+#[tokio::test]
+async fn a_measure_with_the_name_of_a_key_counts_nothing() {
+    let world = World::new(Layout::Sums).await;
+    for name in ["pk", "sk", "expiresAt"] {
+        let rollup = Rollup::builder("wrong").measure(name, count::<Sale>());
+        let rollup = rollup.group(Group::new("total").key("STAT#TOTAL", "-")).build().unwrap();
+        let aggregator = Aggregator::new(rollup, world.table.clone());
+        let event = RawValue::from_string(event(&[]).to_string()).unwrap();
+        let error = aggregator.handle(&event, SystemTime::now()).await.unwrap_err();
+        assert_eq!(error.code(), "reserved-attribute", "{error}");
+    }
 }
 
 /// What the table and its index have used since the meter was switched on.

@@ -191,3 +191,42 @@ async fn a_recount_of_a_table_with_other_keys_is_refused() {
         assert_eq!(table, name);
     }
 }
+
+#[cfg(feature = "cli")]
+#[tokio::test]
+async fn the_operators_command_checks_repairs_and_explains() {
+    use rollup::cli::{Outcome, run_with};
+
+    let world = World::new(Layout::Sums).await;
+    let view = View::of(&world, "us-east-1");
+    let run = async |arguments: &[&str]| {
+        let arguments = [&["sales-admin"], arguments].concat();
+        let (streams, mut out) = (view.streams.config().clone(), Vec::new());
+        let outcome = run_with(arguments, &world.aggregator, &view.table, streams, &mut out).await;
+        outcome.map(|outcome| (outcome, String::from_utf8(out).unwrap())).map_err(|error| error.code())
+    };
+    assert_eq!(run(&["explain"]).await, Err("no-items"));
+    view.put(0..3).await;
+    view.count(&world, 3, 3).await;
+    assert_eq!(run(&["check"]).await, Err("not-confirmed"));
+    assert_eq!(run(&["check", "--yes"]).await.unwrap().0, Outcome::Success);
+    view.tamper("-", "STAT#TOTAL", -1).await;
+    let (outcome, told) = run(&["check", "--yes"]).await.unwrap();
+    assert!(outcome == Outcome::Differences && told.contains("sales 2 stored, 3 recounted"), "{told}");
+    assert_eq!(run(&["repair", "--yes", "--json"]).await.unwrap().0, Outcome::Success);
+    assert_eq!(world.sold().await, 3);
+    // What is too high is lowered only on request, and not much of it without a number.
+    view.tamper("-", "STAT#TOTAL", 1).await;
+    for (flags, outcome) in [
+        (&["--yes"][..], Outcome::Differences),
+        (&["--yes", "--subtract"], Outcome::Differences),
+        (&["--yes", "--subtract=1"], Outcome::Success),
+    ] {
+        assert_eq!(run(&[&["repair"], flags].concat()).await.unwrap().0, outcome, "{flags:?}");
+    }
+    let (outcome, told) = run(&["explain"]).await.unwrap();
+    assert!(outcome == Outcome::Success && told.starts_with("sums     batches of    1  3 records: "), "{told}");
+    assert_eq!(run(&["quarantine", "list", "--json"]).await.unwrap().1, "[]\n");
+    assert_eq!(run(&["quarantine", "dismiss", "nothing"]).await, Err("not-in-quarantine"));
+    assert_eq!(run(&["repair", "--subtract=all"]).await, Err("usage"));
+}

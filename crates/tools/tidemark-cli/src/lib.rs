@@ -4,14 +4,14 @@
 
 pub mod bots;
 pub mod import;
-pub mod quarantine;
 pub mod recount;
 
 mod terminal;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand};
-use rollup::{RecountError, RepairError};
+use clicks_store::{click_aggregators, rollup_table};
+use rollup::cli::{CliError, QuarantineCommand, quarantine};
 use store_base::StoreError;
 
 /// Tools for the operator of Tidemark, and bots for the game.
@@ -28,7 +28,12 @@ enum Subcommands {
     /// code 0: nothing differs any more; 1: something differs; 2: an error.
     Recount(recount::Arguments),
     /// Shows the records that could not be read, and counts their clicks once they can be read.
-    Quarantine(quarantine::Arguments),
+    Quarantine {
+        #[command(subcommand)]
+        command: QuarantineCommand,
+        #[command(flatten)]
+        table: TableArguments,
+    },
     /// Loads the shop's and the journal's time series from CSV, each line once. Exit code 0: all
     /// lines are loaded; 1: some are bad; 2: an error.
     Import(import::Arguments),
@@ -40,15 +45,12 @@ enum Subcommands {
 #[derive(Debug, Clone, Args)]
 pub struct TableArguments {
     /// The clicks table.
-    #[arg(long, env = "CLICKS_TABLE", default_value = "qit-db-local")]
+    #[arg(long, env = "CLICKS_TABLE", default_value = "qit-db-local", global = true)]
     pub table: String,
     /// The address of a DynamoDB other than AWS, such as the local stack's. Missing credentials and
     /// region are replaced by dummy values.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", global = true)]
     pub endpoint: Option<String>,
-    /// Prints JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// How a command ended that did its work.
@@ -64,11 +66,21 @@ pub enum CommandOutcome {
     Rejected,
 }
 
+impl From<rollup::cli::Outcome> for CommandOutcome {
+    fn from(outcome: rollup::cli::Outcome) -> Self {
+        match outcome {
+            rollup::cli::Outcome::Success => Self::Success,
+            rollup::cli::Outcome::Unreadable => Self::Unreadable,
+            _ => Self::Differences,
+        }
+    }
+}
+
 /// Runs a command line.
 pub async fn run(command: Command) -> Result<CommandOutcome> {
     let outcome = match command.subcommand {
         Subcommands::Recount(arguments) => recount::run(arguments).await,
-        Subcommands::Quarantine(arguments) => quarantine::run(arguments).await,
+        Subcommands::Quarantine { command, table } => run_quarantine(&command, &table).await,
         Subcommands::Import(arguments) => import::run(arguments).await,
         Subcommands::Bots(arguments) => bots::run(arguments).await,
     };
@@ -82,16 +94,17 @@ const UNANSWERED: &str = "DynamoDB does not answer. For the local stack, pass --
 /// Whether a request to DynamoDB got no answer.
 fn is_unanswered(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        let error = cause.downcast_ref::<StoreError>().or(match cause.downcast_ref() {
-            Some(RecountError::Store(error)) => Some(error),
-            _ => None,
-        });
-        let error = error.or(match cause.downcast_ref() {
-            Some(RepairError::Store(error)) => Some(error),
-            _ => None,
-        });
+        let error = cause.downcast_ref::<StoreError>().or(cause.downcast_ref().and_then(CliError::store_error));
         matches!(error, Some(StoreError::Unavailable(_)))
     })
+}
+
+/// The records of both rollups of the clicks.
+async fn run_quarantine(command: &QuarantineCommand, table: &TableArguments) -> Result<CommandOutcome> {
+    let client = aws_sdk_dynamodb::Client::new(&store_base::endpoint::config(table.endpoint.as_deref()).await);
+    let items = rollup_table(&store_base::Table::new(client, &table.table));
+    let rollups = click_aggregators(&items)?;
+    Ok(quarantine(&rollups.each_ref(), &items, command, &mut std::io::stdout()).await?.into())
 }
 
 #[cfg(test)]

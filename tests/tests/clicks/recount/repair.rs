@@ -132,10 +132,8 @@ async fn lost_first_seen_record_is_restored_by_a_repair() {
     delete(&db, "ROLLUP#clicks#SEEN#uniqueUsers#ann", &DAY[..7]).await;
     let measured = recount(&db, RecountScope::Month(DAY[..7].parse().unwrap())).await;
     assert_eq!((measured.differences.len(), measured.unrecorded), (0, 2));
-    assert_eq!(
-        repair(&db, &measured, Lowering::Nothing).await.unwrap(),
-        RepairReport { recorded: 2, ..RepairReport::default() }
-    );
+    let repaired = repair(&db, &measured, Lowering::Nothing).await.unwrap();
+    assert_eq!((repaired.recorded, repaired.corrections.len(), repaired.holdings), (2, 0, 0));
     put(&db, "ann", 1).await;
     source.drain().await;
     assert_eq!(stats(&db).await, [2, 1, 2, 1, 2]);

@@ -73,6 +73,14 @@ fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, nam
              other, and a function that counts by sequence numbers would lose some",
         );
     }
+    let report_batch_item_failures = reports_failures(event);
+    if !tumbling_window.is_zero() && !report_batch_item_failures {
+        event.resolver.problems.ignored(
+            &event.node,
+            "without FunctionResponseTypes: [ReportBatchItemFailures], Lambda ignores the failures that the function \
+             returns: a function that counts in a tumbling window would lose these records",
+        );
+    }
     let mapping = StreamMapping {
         event_id: id.to_owned(),
         stream: stream?,
@@ -82,7 +90,7 @@ fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, nam
         tumbling_window,
         filters: filters(event),
         bisect_on_error: event.boolean("BisectBatchOnFunctionError").unwrap_or_default(),
-        report_batch_item_failures: reports_failures(event),
+        report_batch_item_failures,
         // In Lambda, -1 means: until the record expires.
         retry_attempts_max: event
             .integer("MaximumRetryAttempts", -1..=RETRY_ATTEMPTS_MAX)

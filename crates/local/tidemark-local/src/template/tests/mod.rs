@@ -232,6 +232,15 @@ fn parallelization_with_a_tumbling_window_is_rejected_with_reason() {
 }
 
 #[test]
+fn a_window_whose_failures_are_ignored_is_a_warning() {
+    let told = ignored(&with_mapping("TumblingWindowInSeconds: 60"));
+    assert!(told.len() == 1 && told[0].contains("ReportBatchItemFailures"), "{told:?}");
+    for mapping in ["BatchSize: 10", "TumblingWindowInSeconds: 60, FunctionResponseTypes: [ReportBatchItemFailures]"] {
+        assert_eq!(ignored(&with_mapping(mapping)), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn settings_beyond_the_limits_of_lambda_are_rejected() {
     for (setting, expected) in [
         ("BatchSize: 10001", "BatchSize must be 1 to 10000, not 10001"),

@@ -1,47 +1,35 @@
-//! `tidemark quarantine`: lists, shows, redrives and dismisses the records that could not be read.
+//! Lists, shows, redrives and dismisses the records that could not be read.
 
 use std::io::Write;
 
-use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand};
-use clicks_store::{CountedClick, click_aggregators, rollup_table};
+use clap::Subcommand;
 use jiff::Timestamp;
-use rollup::{Aggregator, Ending, QuarantinedRecord, RedriveOutcome};
 use serde_json::{Value, json};
 
-use crate::terminal::{self, confirm, progress_bar};
-use crate::{CommandOutcome, TableArguments};
+use super::terminal::{self, confirm, progress};
+use super::{CliError, Outcome, OutputOptions};
+use crate::aggregator::Aggregator;
+use crate::quarantine::{Ending, QuarantinedRecord};
+use crate::recount::RedriveOutcome;
+use crate::table::Table;
 
-/// The most write units of redriving a record, besides its note: a first-seen record, and in the
-/// transaction two units for the shard checkpoint and two for each of three statistics, plus one
-/// more for each statistic in the index.
-const REDRIVE_WRITE_UNITS: u64 = 1 + 2 + 3 * 3;
-
-/// The read units of redriving a record: the click, its shard checkpoint, and a first-seen record.
+/// The read units of redriving a record: the item, its shard checkpoint, and a first-seen record.
 const REDRIVE_READ_UNITS: u64 = 3;
 
-/// The command and its table.
-#[derive(Debug, Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    command: QuarantineCommand,
-}
-
+/// What is done with records in quarantine.
 #[derive(Debug, Subcommand)]
-enum QuarantineCommand {
+pub enum QuarantineCommand {
     /// Lists all records, one line each.
-    List {
-        #[command(flatten)]
-        table: TableArguments,
-    },
+    List(OutputOptions),
     /// Shows one record in full.
     Show {
         /// The record's id in the list.
         id: String,
+        /// The flags of each command.
         #[command(flatten)]
-        table: TableArguments,
+        output: OutputOptions,
     },
-    /// Counts the clicks of records, as they are in the table now. Each click is counted once, even
+    /// Counts the items of records, as they are in the table now. Each item is counted once, even
     /// if the command runs again or in several places. Records that still cannot be read stay in
     /// quarantine: exit code 1.
     #[command(group = clap::ArgGroup::new("which").required(true).args(["ids", "all"]))]
@@ -52,34 +40,33 @@ enum QuarantineCommand {
         /// Redrives all waiting records.
         #[arg(long)]
         all: bool,
-        /// Does not ask for confirmation.
-        #[arg(long)]
-        yes: bool,
+        /// The flags of each command.
         #[command(flatten)]
-        table: TableArguments,
+        output: OutputOptions,
     },
-    /// Marks a record whose click is not to be counted, because it was stored again and counted, or
-    /// is not a click.
+    /// Marks a record whose item is not to be counted, because it was stored again and counted, or
+    /// is not an item that counts.
     Dismiss {
         /// The record's id in the list.
         id: String,
+        /// The flags of each command.
         #[command(flatten)]
-        table: TableArguments,
+        output: OutputOptions,
     },
 }
 
-/// The command.
-pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
+/// Does something with the records in quarantine of some rollups of a table.
+pub async fn quarantine<T>(
+    rollups: &[&Aggregator<T>],
+    items: &Table,
+    command: &QuarantineCommand,
+    out: &mut impl Write,
+) -> Result<Outcome, CliError> {
     use QuarantineCommand::{Dismiss, List, Redrive, Show};
-    let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.command;
-    let client = aws_sdk_dynamodb::Client::new(&store_base::endpoint::config(table.endpoint.as_deref()).await);
-    let items = rollup_table(&store_base::Table::new(client, &table.table));
-    let rollups = click_aggregators(&items)?;
-    let mut out = std::io::stdout().lock();
-    match &arguments.command {
-        List { .. } => {
-            let all = list(&rollups).await?;
-            if table.json {
+    match command {
+        List(output) => {
+            let all = list(rollups).await?;
+            if output.json {
                 writeln!(out, "{}", Value::Array(all.iter().map(json).collect()))?;
             } else {
                 for Entry { rollup, kept } in &all {
@@ -91,53 +78,53 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
                 eprintln!("{} in quarantine, {waiting} of them waiting", all.len());
             }
         }
-        Show { id, .. } => {
-            for entry in get(&rollups, id).await? {
-                if table.json {
+        Show { id, output } => {
+            for entry in get(rollups, id).await? {
+                if output.json {
                     writeln!(out, "{}", json(&entry))?;
                 } else {
-                    show(&mut out, &entry)?;
+                    show(out, &entry)?;
                 }
             }
         }
-        Redrive { ids, all, yes, .. } => {
+        Redrive { ids, all, output } => {
             let mut entries = Vec::new();
             if *all {
-                entries = list(&rollups).await?;
+                entries = list(rollups).await?;
                 entries.retain(Entry::is_waiting);
             }
             for id in ids {
-                entries.append(&mut get(&rollups, id).await?);
+                entries.append(&mut get(rollups, id).await?);
             }
-            if !yes {
+            if !output.yes {
                 confirm(&redrive_cost(&entries), "nothing was redriven")?;
             }
-            return redrive(&items, &entries, table.json, &mut out).await;
+            return redrive(items, &entries, output.json, out).await;
         }
-        Dismiss { id, .. } => {
-            for entry in get(&rollups, id).await? {
-                let ending = entry.rollup.dismiss(&entry.kept, &items, Timestamp::now()).await?;
-                print_redriven(&mut out, table.json, &entry, &RedriveOutcome::Settled(ending))?;
+        Dismiss { id, output } => {
+            for entry in get(rollups, id).await? {
+                let ending = entry.rollup.dismiss(&entry.kept, items, Timestamp::now()).await?;
+                print_redriven(out, output.json, &entry, &RedriveOutcome::Settled(ending))?;
             }
         }
     }
-    Ok(CommandOutcome::Success)
+    Ok(Outcome::Success)
 }
 
 /// A record in the quarantine of one rollup. Each rollup of a table keeps a record of its own,
 /// under the same id.
-struct Entry<'a> {
-    rollup: &'a Aggregator<CountedClick>,
+struct Entry<'a, T> {
+    rollup: &'a Aggregator<T>,
     kept: QuarantinedRecord,
 }
 
-impl Entry<'_> {
+impl<T> Entry<'_, T> {
     fn is_waiting(&self) -> bool {
         self.kept.ending.is_none()
     }
 }
 
-async fn list(rollups: &[Aggregator<CountedClick>]) -> Result<Vec<Entry<'_>>> {
+async fn list<'a, T>(rollups: &[&'a Aggregator<T>]) -> Result<Vec<Entry<'a, T>>, CliError> {
     let mut all = Vec::new();
     for rollup in rollups {
         all.extend(rollup.quarantined().await?.into_iter().map(|kept| Entry { rollup, kept }));
@@ -145,51 +132,61 @@ async fn list(rollups: &[Aggregator<CountedClick>]) -> Result<Vec<Entry<'_>>> {
     Ok(all)
 }
 
-async fn get<'a>(rollups: &'a [Aggregator<CountedClick>], id: &str) -> Result<Vec<Entry<'a>>> {
+async fn get<'a, T>(rollups: &[&'a Aggregator<T>], id: &str) -> Result<Vec<Entry<'a, T>>, CliError> {
     let mut all = Vec::new();
     for rollup in rollups {
         all.extend(rollup.quarantined_record(id).await?.map(|kept| Entry { rollup, kept }));
     }
     if all.is_empty() {
-        bail!("{id} is not in quarantine");
+        return Err(CliError::NotInQuarantine(id.to_owned()));
     }
     Ok(all)
 }
 
-async fn redrive(
-    items: &rollup::Table,
-    entries: &[Entry<'_>],
+async fn redrive<T>(
+    items: &Table,
+    entries: &[Entry<'_, T>],
     json: bool,
     out: &mut impl Write,
-) -> Result<CommandOutcome> {
-    let bar = progress_bar(entries.len() as u64);
-    let mut outcome = CommandOutcome::Success;
-    for entry in entries {
+) -> Result<Outcome, CliError> {
+    let mut outcome = Outcome::Success;
+    for (index, entry) in entries.iter().enumerate() {
+        progress(format_args!("{index} of {} records", entries.len()));
         let redriven = entry.rollup.redrive(&entry.kept, items, Timestamp::now()).await;
-        let redriven =
-            redriven.with_context(|| format!("{}; run the command again to continue from there", entry.kept.id))?;
+        progress("");
+        let redriven = redriven.map_err(|error| CliError::Redrive { id: entry.kept.id.clone(), error })?;
         if matches!(redriven, RedriveOutcome::Unreadable(..)) {
-            outcome = CommandOutcome::Unreadable;
+            outcome = Outcome::Unreadable;
         }
-        bar.suspend(|| print_redriven(out, json, entry, &redriven))?;
-        bar.inc(1);
+        print_redriven(out, json, entry, &redriven)?;
     }
-    bar.finish_and_clear();
     Ok(outcome)
 }
 
-fn redrive_cost(entries: &[Entry<'_>]) -> String {
-    // Settling rewrites the whole record, so it costs the record's size, twice in a transaction.
-    let settling = entries.iter().map(|entry| 2 * (1 + entry.kept.record.len() as u64 / 1024)).sum::<u64>();
-    let count = entries.len() as u64;
-    let (read_units, write_units) = (count * REDRIVE_READ_UNITS, count * REDRIVE_WRITE_UNITS + settling);
-    let [records, reads, writes, requests] =
-        [(count, "record"), (read_units, "read unit"), (write_units, "write unit"), (4 * count, "request")]
-            .map(|(number, thing)| terminal::count(number, thing));
-    format!("{records}: at most {reads}, {writes}, {requests}.")
+fn redrive_cost<T>(entries: &[Entry<'_, T>]) -> String {
+    let write_units = entries.iter().map(|Entry { rollup, kept }| {
+        // Two for the checkpoint; two for each statistic, one for its index, and its first-seen
+        // record. Settling rewrites the whole record, so it costs the record's size, twice in a
+        // transaction.
+        2 + 4 * rollup.rollup().groups.len() as u64 + 2 * (1 + kept.record.len() as u64 / 1024)
+    });
+    let (count, write_units) = (entries.len() as u64, write_units.sum());
+    let [records, reads, writes, requests] = [
+        (count, "record"),
+        (count * REDRIVE_READ_UNITS, "read unit"),
+        (write_units, "write unit"),
+        (4 * count, "request"),
+    ]
+    .map(|(number, thing)| terminal::count(number, thing));
+    format!("{records}: about {reads}, {writes}, {requests}.")
 }
 
-fn print_redriven(out: &mut impl Write, json: bool, entry: &Entry<'_>, redriven: &RedriveOutcome) -> Result<()> {
+fn print_redriven<T>(
+    out: &mut impl Write,
+    json: bool,
+    entry: &Entry<'_, T>,
+    redriven: &RedriveOutcome,
+) -> std::io::Result<()> {
     let (id, rollup) = (&entry.kept.id, entry.rollup.rollup().name());
     match redriven {
         RedriveOutcome::Settled(ending) if json => {
@@ -213,14 +210,14 @@ fn state(kept: &QuarantinedRecord) -> &'static str {
 }
 
 /// A record with its id and its rollup.
-fn json(entry: &Entry<'_>) -> Value {
+fn json<T>(entry: &Entry<'_, T>) -> Value {
     let mut value = json!(entry.kept);
     value["id"] = json!(entry.kept.id);
     value["rollup"] = json!(entry.rollup.rollup().name());
     value
 }
 
-fn show(out: &mut impl Write, Entry { rollup, kept }: &Entry<'_>) -> Result<()> {
+fn show<T>(out: &mut impl Write, Entry { rollup, kept }: &Entry<'_, T>) -> std::io::Result<()> {
     let lines = [
         ("id", kept.id.as_str()),
         ("rollup", rollup.rollup().name()),

@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
-use anyhow::Result;
-use rollup::{Amount, Correction, Difference, Measurement, RepairReport};
 use serde_json::{Value, json};
 
-use crate::CommandOutcome;
-use crate::terminal::{count, count_of};
+use super::Outcome;
+use super::terminal::{count, count_of};
+use crate::amount::Amount;
+use crate::recount::{Correction, Difference, Measurement, RepairReport};
 
 /// The result of a recount.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Report {
+pub(super) struct RecountReport {
     /// The last measurement.
     pub(super) measured: Measurement,
     /// The repair of it; empty unless a repair was requested.
@@ -20,13 +20,13 @@ pub(super) struct Report {
     pub(super) refused: Option<String>,
 }
 
-impl Report {
-    /// Whether statistics still differ from their clicks after the repair.
-    pub(super) fn outcome(&self) -> CommandOutcome {
+impl RecountReport {
+    /// Whether statistics still differ from their items after the repair.
+    pub(super) fn outcome(&self) -> Outcome {
         if self.measured.differences.iter().all(|difference| self.is_repaired(difference)) {
-            CommandOutcome::Success
+            Outcome::Success
         } else {
-            CommandOutcome::Differences
+            Outcome::Differences
         }
     }
 
@@ -70,14 +70,14 @@ impl Report {
         })
     }
 
-    /// Whether a statistic remains higher than its clicks; a repair lowers it only with
+    /// Whether a statistic remains higher than its items; a repair lowers it only with
     /// `--subtract`.
     fn has_excess(&self) -> bool {
         let too_much = |difference: &&Difference| difference.error().units > 0;
         self.measured.differences.iter().filter(too_much).any(|difference| !self.is_repaired(difference))
     }
 
-    pub(super) fn print(&self, out: &mut impl Write) -> Result<()> {
+    pub(super) fn print(&self, out: &mut impl Write) -> std::io::Result<()> {
         let Measurement { differences, items, pending, quarantined, unreadable, unrecorded, progress, .. } =
             &self.measured;
         for Difference { partition, sort, attribute, stored, recounted, .. } in differences {
@@ -104,8 +104,8 @@ impl Report {
             writeln!(
                 out,
                 "If more is stored than recounted, then items have expired or were deleted, which is right, or a value was written by \
-                 mistake. Of {} numbers, {high} are too high: if all of them are mistakes, `--repair --subtract={high}` \
-                 corrects them.",
+                 mistake. Of {} numbers, {high} are too high: if all of them are mistakes, a repair with \
+                 `--subtract={high}` corrects them.",
                 self.measured.numbers,
                 high = self.measured.too_high()
             )?;
@@ -114,7 +114,7 @@ impl Report {
             writeln!(out, "Nothing was repaired: {refused}.")?;
         }
         if *quarantined > 0 {
-            writeln!(out, "`tidemark quarantine redrive` counts the records in quarantine that can be read now.")?;
+            writeln!(out, "`quarantine redrive` counts the records in quarantine that can be read now.")?;
         }
         Ok(())
     }
