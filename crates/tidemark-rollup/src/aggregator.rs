@@ -4,7 +4,8 @@
 //! after it are added up in chunks. The distinct values of each chunk are recorded. One write adds
 //! the chunk and moves the checkpoint.
 
-use std::str::FromStr;
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use backon::Retryable;
@@ -18,12 +19,14 @@ use crate::additions::Additions;
 use crate::batch::{Batch, Decode, DecodeError, Reader, decode_item};
 use crate::chunk::{Chunk, TRANSACTION_STATS_MAX, chunks};
 use crate::declaration::Rollup;
+use crate::declared::Declared;
 use crate::distinct::first_seen::FirstSeenRecords;
 use crate::distinct::holdings::{Holdings, Position};
 use crate::distinct::{self, DistinctChanges};
 use crate::error::StoreError;
 use crate::event::{Event, Reply};
 use crate::extremes::Extremes;
+use crate::layout::Layout;
 use crate::quarantine::{self, QuarantinedRecord};
 use crate::report::{AggregateError, Handled, Report};
 use crate::rules::Rules;
@@ -42,32 +45,6 @@ const REPLY_TIME: Duration = Duration::from_millis(500);
 /// the longest tumbling window, 15 minutes, so that a shard in use keeps its own.
 const IDLE_BUFFER: SignedDuration = SignedDuration::from_mins(20);
 
-/// When a batch is added to the statistics.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// At once, in one transaction with the checkpoint. It costs two write units for each statistic
-    /// that the batch touches.
-    #[default]
-    Sums,
-    /// At the end of the tumbling window. Until then the checkpoint's item keeps the sums, so a
-    /// batch costs one write unit for each kilobyte of that item, and shards do not wait for each
-    /// other at a statistic that all of them add to.
-    Buffers,
-}
-
-/// Parses `sums` or `buffers`.
-impl FromStr for Layout {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "sums" => Ok(Self::Sums),
-            "buffers" => Ok(Self::Buffers),
-            _ => Err("expected `sums` or `buffers`"),
-        }
-    }
-}
-
 /// Keeps the statistics of a rollup. Make one when the function starts, and give it each event.
 pub struct Aggregator<T> {
     pub(crate) rollup: Rollup<T>,
@@ -76,6 +53,12 @@ pub struct Aggregator<T> {
     layout: Layout,
     state: Mutex<Cached>,
     pub(crate) rules: Rules,
+    pub(crate) declared: Declared,
+    /// Of the declaration.
+    pub(crate) fingerprint: String,
+    pub(crate) also_counting: BTreeSet<String>,
+    /// Whether the reader was compared with the records in quarantine.
+    pub(crate) is_reader_known: AtomicBool,
 }
 
 /// What an instance knows from earlier batches.
@@ -104,7 +87,12 @@ impl<T> Aggregator<T> {
         table: Table,
         decode: impl Fn(&RawValue) -> Result<Option<T>, DecodeError> + Send + Sync + 'static,
     ) -> Self {
+        let declared = Declared::of(&rollup);
         Self {
+            fingerprint: declared.fingerprint(),
+            declared,
+            also_counting: BTreeSet::new(),
+            is_reader_known: AtomicBool::new(false),
             rollup,
             table,
             decode: Box::new(decode),
@@ -230,7 +218,9 @@ impl<T> Aggregator<T> {
         };
         for attempt in 0..CHECKPOINT_TRIES_MAX {
             let mut reached = shard.checkpoint(&self.table, name).await?;
+            self.admit(shard, &mut reached, now).await?;
             let checkpoint = reached.number;
+            reached.has_quarantined |= !batch.unreadable.is_empty();
             if attempt == 0 {
                 let is_old = |number| checkpoint.is_some_and(|checkpoint| number <= checkpoint);
                 report.duplicates = batch.changes.iter().filter(|change| is_old(change.number)).count() as u64;

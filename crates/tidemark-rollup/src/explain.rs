@@ -11,13 +11,15 @@ use jiff::Timestamp;
 
 use crate::SequenceNumber;
 use crate::additions::{Addition, Additions, ItemKey};
-use crate::aggregator::Layout;
 use crate::chunk::{Chunk, TRANSACTION_STATS_MAX, chunks};
 use crate::contribution::Change;
-use crate::declaration::Rollup;
+use crate::declaration::{Policy, Rollup};
+use crate::declared::Declared;
 use crate::distinct::holding::Holding;
 use crate::distinct::holdings::HoldingItem;
 use crate::distinct::{self, DistinctChanges};
+use crate::guard::{DECLARATIONS, Entry};
+use crate::layout::Layout;
 use crate::shard::{Checkpoint, Shard};
 use crate::table::Item;
 
@@ -91,6 +93,13 @@ impl<T> Rollup<T> {
         batches: impl IntoIterator<Item = Vec<Change<T>>>,
     ) -> Cost {
         let mut model = Model::default();
+        // A new rollup enters its declaration. A new shard reads it, and what waits in quarantine.
+        let declared = Declared::of(self);
+        model.checkpoint.declaration = Some(declared.fingerprint());
+        let entry = item_bytes(&Entry::sample(declared));
+        model.cost.write_units +=
+            write_units(entry + key_bytes(key_names, &(DECLARATIONS.to_owned(), self.name.clone())));
+        model.cost.read_units += if self.on_modify == Policy::Retract { 2.0 } else { 1.0 };
         let shard = Shard::new(
             "arn:aws:dynamodb:us-east-1:123456789012:table/table/stream/2025-10-01T00:00:00.000",
             "shardId-00000001700000000000-00000000",

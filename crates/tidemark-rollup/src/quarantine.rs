@@ -128,6 +128,12 @@ pub(crate) async fn list(table: &Table, rollup: &str) -> Result<Vec<QuarantinedR
     items.into_iter().map(|item| read(table, item)).collect()
 }
 
+/// Some of the records that wait: those of one page.
+pub(crate) async fn waiting(table: &Table, rollup: &str) -> Result<Vec<QuarantinedRecord>, StoreError> {
+    let items = table.page(&partition(rollup), "ending").await?;
+    items.into_iter().map(|item| read(table, item)).collect()
+}
+
 /// One record.
 pub(crate) async fn get(table: &Table, rollup: &str, id: &str) -> Result<Option<QuarantinedRecord>, StoreError> {
     let item = table.get(table.key(partition(rollup), id)).await?;

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use crate::error::StoreError;
 use crate::event::Reply;
+use crate::guard::CountRefusal;
 
 /// Why a batch was not counted. Lambda delivers it again.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,9 @@ pub enum AggregateError {
     /// A record does not have an image that its change needs.
     #[error("a record lacks an image: the stream needs StreamViewType NEW_AND_OLD_IMAGES; nothing was counted")]
     NoImages,
+    /// The declaration or the stream would make right statistics wrong.
+    #[error("{0}; nothing was counted")]
+    Refused(#[from] CountRefusal),
     /// DynamoDB failed before any part of the batch was counted.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -38,6 +42,7 @@ impl AggregateError {
             Self::NoShard => "no-shard",
             Self::NotABatch(_) => "not-a-batch",
             Self::NoImages => "no-images",
+            Self::Refused(_) => "refused",
             Self::Store(_) => "store",
             Self::Contended(_) => "contended",
         }

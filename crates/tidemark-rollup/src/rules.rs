@@ -19,6 +19,22 @@ impl Rules {
         rollup.contributions(&change)
     }
 
+    /// Whether a changed declaration is refused.
+    pub(crate) fn guards_declaration(self) -> bool {
+        true
+    }
+
+    /// Whether the stream of another table is refused.
+    pub(crate) fn guards_tables(self) -> bool {
+        true
+    }
+
+    /// Whether a recount refuses to judge when it may have read the wrong items.
+    #[cfg(feature = "recount")]
+    pub(crate) fn guards_recounts(self) -> bool {
+        true
+    }
+
     /// The checkpoint with which a chunk's values are recorded.
     pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {
         checkpoint

@@ -26,6 +26,8 @@ const SEQUENCE_NUMBER: &str = "sequenceNumber";
 const VERSION: &str = "version";
 const BUFFER: &str = "buffer";
 const MOVED_AT: &str = "movedAt";
+const DECLARATION: &str = "declaration";
+const QUARANTINED: &str = "quarantined";
 
 /// A shard of a stream. Shard ids are unique only within their stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +42,13 @@ pub(crate) struct Checkpoint {
     /// The last record that is counted; `None` before the first.
     pub(crate) number: Option<SequenceNumber>,
     /// Grows by one with each write; 0 before the first.
-    version: u64,
+    pub(crate) version: u64,
     /// Counted, but not yet added to the statistics.
     pub(crate) buffer: Additions,
+    /// The fingerprint of the declaration that the last write was counted with.
+    pub(crate) declaration: Option<String>,
+    /// Whether records of the shard, or of a shard before it, may wait in quarantine.
+    pub(crate) has_quarantined: bool,
 }
 
 /// What a commit writes.
@@ -178,7 +184,7 @@ impl Shard {
 impl Checkpoint {
     /// The checkpoint after a commit.
     pub(crate) fn next(&self, to: Option<SequenceNumber>, buffer: Additions) -> Self {
-        Self { number: to.or(self.number), version: self.version + 1, buffer }
+        Self { number: to.or(self.number), version: self.version + 1, buffer, ..self.clone() }
     }
 
     /// The item without its key, to know its size.
@@ -196,7 +202,10 @@ impl Checkpoint {
             Some(Err(_)) => return Err(unreadable("a readable buffer")),
         };
         let number = number.ok_or_else(|| unreadable("a sequence number"))?;
-        Ok(Self { number: Some(number), version: version.ok_or_else(|| unreadable("a version"))?, buffer })
+        let declaration = item.get(DECLARATION).and_then(|text| text.as_s().ok()).cloned();
+        let has_quarantined = item.contains_key(QUARANTINED);
+        let version = version.ok_or_else(|| unreadable("a version"))?;
+        Ok(Self { number: Some(number), version, buffer, declaration, has_quarantined })
     }
 
     /// The attributes of the item beside its key. It expires if `ttl_name` is given, but a
@@ -209,6 +218,10 @@ impl Checkpoint {
         ]);
         if let Some(last) = self.number {
             item.insert(SEQUENCE_NUMBER.to_owned(), AttributeValue::S(last.to_string()));
+        }
+        item.extend(self.declaration.clone().map(|text| (DECLARATION.to_owned(), AttributeValue::S(text))));
+        if self.has_quarantined {
+            item.insert(QUARANTINED.to_owned(), AttributeValue::Bool(true));
         }
         if self.buffer.0.is_empty() {
             let expires_at = number((now + RETENTION).as_second());

@@ -131,6 +131,15 @@ impl Table {
         Err(StoreError::Refused(format!("{partition} has more than {PAGES_MAX} pages")))
     }
 
+    /// The first page of a partition, without the items that have an attribute.
+    pub(crate) async fn page(&self, partition: &str, without: &str) -> Result<Vec<Item>, StoreError> {
+        let page = self.query().consistent_read(true).key_condition_expression("#pk = :pk");
+        let page = page.expression_attribute_names("#pk", &self.partition_key);
+        let page = page.expression_attribute_values(":pk", AttributeValue::S(partition.to_owned()));
+        let page = page.filter_expression("attribute_not_exists(#without)");
+        Ok(page.expression_attribute_names("#without", without).send().await?.items.unwrap_or_default())
+    }
+
     /// Reads up to 100 items in one transaction, in the order of their keys.
     #[cfg(feature = "recount")]
     pub(crate) async fn transact_get(&self, keys: Vec<Item>) -> Result<Vec<Option<Item>>, StoreError> {

@@ -5,6 +5,7 @@
 //! stream. A record after that moment's checkpoint tells the item as it was counted: its old image.
 //! A record before it that came while the items were read tells it with its new image.
 
+mod accept;
 mod changes;
 mod compare;
 mod read;
@@ -28,6 +29,7 @@ use crate::declaration::Policy;
 use crate::error::StoreError;
 use crate::shard::Checkpoint;
 use crate::table::{Item, Table};
+use accept::Acceptance;
 use changes::{ItemChange, ShardChanges};
 use redrive::Quarantined;
 use refusal::{check_items, check_stream};
@@ -128,6 +130,7 @@ pub struct Measurement {
     pub(crate) repair: Checkpoint,
     pub(crate) missing: Vec<DistinctValue>,
     pub(crate) holdings: BTreeMap<ItemKey, BTreeMap<String, HoldingError>>,
+    pub(crate) acceptance: Option<Acceptance>,
 }
 
 /// The error of an entry of a holding.
@@ -207,6 +210,7 @@ impl<'a, T: Clone> Recounter<'a, T> {
     pub async fn measure(&self, scope: &Scope, progress: impl Fn(Progress)) -> Result<Measurement, RecountError> {
         let (rollup, table) = (&self.aggregator.rollup, &self.aggregator.table);
         let stream_arn = self.stream_arn().await?;
+        let entry = self.entry(&stream_arn).await?;
         let before = Snapshot::read(table, &rollup.name, &stream_arn, &BTreeSet::new()).await?;
         let read = self.read(scope, &progress).await?;
 
@@ -231,14 +235,18 @@ impl<'a, T: Clone> Recounter<'a, T> {
                 stats.extend(new);
                 continue;
             }
-            check_stream(&stream_arn, scope, &read, &moment, &counted)?;
+            let guards = self.aggregator.rules.guards_recounts();
+            if guards {
+                check_stream(&stream_arn, scope, &read, &moment, &counted)?;
+            }
             // An item that waits in quarantine was read, too.
             let left = counted.states.len() as u64 + counted.kept_out;
             let left_and_pending = [left, counted.left_out];
             let mut measured = self.compare(&stats, &stream_arn, &moment, counted, held, &records).await?;
             measured.unreadable = read.unreadable;
             measured.progress = read.progress;
-            if !self.judges_few_items {
+            measured.acceptance = self.acceptance(entry.as_ref(), scope, &stream_arn, &moment, &records);
+            if guards && !self.judges_few_items {
                 check_items(scope, &measured, left_and_pending)?;
             }
             return Ok(measured);

@@ -68,6 +68,8 @@ pub struct RepairReport {
     pub recorded: u64,
     /// The number of holdings that were corrected.
     pub holdings: u64,
+    /// Whether a changed declaration was accepted, so that aggregators count with it.
+    pub accepted: bool,
 }
 
 /// Why a repair did not finish. The transactions before the error have taken effect. Another
@@ -86,6 +88,13 @@ pub enum RepairError {
         /// How many were compared.
         numbers: u64,
     },
+    /// Records were counted with the earlier declaration since the measurement, so the changed one
+    /// was not accepted.
+    #[error(
+        "the statistics are repaired, but an earlier version of the function still counts, so the new declaration was \
+         not accepted: repeat the recount when that version no longer runs"
+    )]
+    StillCounted,
     /// Anything else.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -120,6 +129,11 @@ impl Measurement {
         wrong.count() as u64
     }
 
+    /// Whether a holding has more items than there are.
+    fn has_high_holdings(&self) -> bool {
+        self.holdings.values().flat_map(BTreeMap::values).any(|error| error.missing < 0)
+    }
+
     /// Whether a repair of this measurement may run.
     ///
     /// # Errors
@@ -141,8 +155,9 @@ type Open = BTreeMap<(ItemKey, String), (BTreeMap<String, String>, Amount)>;
 
 impl<T: Clone> Recounter<'_, T> {
     /// Corrects the measured errors. The measurement may be old. Statistics that are too high are
-    /// corrected as far as `lowering` allows; if they are more, nothing is. `repaired` is called
-    /// after each step.
+    /// corrected as far as `lowering` allows; if they are more, nothing is. A repair that corrects
+    /// all differences accepts a [changed declaration](Measurement::is_new_declaration). `repaired`
+    /// is called after each step.
     pub async fn repair(
         &self,
         measured: &Measurement,
@@ -187,6 +202,11 @@ impl<T: Clone> Recounter<'_, T> {
                 added: *added,
             }));
             repaired(&report);
+        }
+        let is_complete = lowers || (measured.too_high() == 0 && !measured.has_high_holdings());
+        if let Some(acceptance) = measured.acceptance.as_ref().filter(|_| is_complete) {
+            self.accept(acceptance, now).await?;
+            report.accepted = true;
         }
         Ok(report)
     }

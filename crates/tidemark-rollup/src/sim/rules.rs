@@ -36,6 +36,12 @@ pub enum Weakness {
     ForgetfulRedrive,
     /// A buffer is added to the statistics in one request and removed in another.
     FlushInTwoRequests,
+    /// A changed declaration counts on without a recount.
+    AnyDeclaration,
+    /// The stream of a replica is counted, too.
+    AnyTable,
+    /// A recount in another region judges.
+    AnyRegion,
 }
 
 impl Weakness {
@@ -74,6 +80,18 @@ impl Rules {
             amounts.for_each(|amount| *amount *= 2);
         }
         contributions
+    }
+
+    pub(crate) fn guards_declaration(self) -> bool {
+        !self.lacks(Weakness::AnyDeclaration)
+    }
+
+    pub(crate) fn guards_tables(self) -> bool {
+        !self.lacks(Weakness::AnyTable)
+    }
+
+    pub(crate) fn guards_recounts(self) -> bool {
+        !self.lacks(Weakness::AnyRegion)
     }
 
     pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {

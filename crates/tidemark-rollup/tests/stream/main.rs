@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod declaration;
 #[cfg(feature = "recount")]
 mod quarantine;
 #[cfg(feature = "recount")]
