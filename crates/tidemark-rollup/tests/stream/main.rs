@@ -4,6 +4,8 @@
 
 mod declaration;
 #[cfg(feature = "recount")]
+mod keys;
+#[cfg(feature = "recount")]
 mod quarantine;
 #[cfg(feature = "recount")]
 mod recount;

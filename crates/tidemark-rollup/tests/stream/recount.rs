@@ -167,43 +167,6 @@ async fn a_repair_lowers_more_than_a_small_share_only_on_request() {
 }
 
 #[tokio::test]
-async fn a_recount_of_a_table_with_other_keys_is_refused() {
-    let world = World::new(Layout::Sums).await;
-    let view = View::of(&world, "us-east-1");
-    let attribute = |name: &str, of: &ScalarAttributeType| {
-        AttributeDefinition::builder().attribute_name(name).attribute_type(of.clone()).build().unwrap()
-    };
-    let key = |name: &str, of: KeyType| KeySchemaElement::builder().attribute_name(name).key_type(of).build().unwrap();
-    let text = || AttributeValue::S("a".to_owned());
-    let types = [
-        (None, None),
-        (Some(ScalarAttributeType::N), Some(AttributeValue::N("1".to_owned()))),
-        (Some(ScalarAttributeType::B), Some(AttributeValue::B(vec![1].into()))),
-    ];
-    for (number, (sort, value)) in types.into_iter().enumerate() {
-        let name = format!("readings-{number}");
-        let stream = StreamSpecification::builder().stream_enabled(true);
-        let stream = stream.stream_view_type(StreamViewType::NewAndOldImages).build().unwrap();
-        let mut create = view.client.create_table().table_name(&name).billing_mode(BillingMode::PayPerRequest);
-        create = create.stream_specification(stream).key_schema(key("pk", KeyType::Hash));
-        create = create.attribute_definitions(attribute("pk", &ScalarAttributeType::S));
-        if let Some(of) = &sort {
-            create = create.attribute_definitions(attribute("sk", of)).key_schema(key("sk", KeyType::Range));
-        }
-        create.send().await.unwrap();
-        let put = view.client.put_item().table_name(&name).item("pk", text()).item("at", text());
-        put.item("sk", value.unwrap_or(AttributeValue::Bool(true))).send().await.unwrap();
-
-        let items = Table::new(view.client.clone(), &name, "pk", "sk");
-        let checked = Recounter::new(&world.aggregator, items, view.streams.clone()).check(&Scope::All, |_| {}).await;
-        let Err(RecountError::Refused(RecountRefusal::UnsupportedKeys { table, .. })) = checked else {
-            panic!("{sort:?} is not refused: {checked:?}");
-        };
-        assert_eq!(table, name);
-    }
-}
-
-#[tokio::test]
 async fn a_repair_accepts_a_changed_declaration() {
     let world = World::new(Layout::Sums).await;
     let view = View::of(&world, "us-east-1");
