@@ -262,7 +262,7 @@ impl<T> Aggregator<T> {
     ) -> Result<(), CommitError> {
         for chunk in chunks {
             let recorded = (|| self.record_values(shard, reached, &chunk, now)).retry(patient_backoff());
-            let distinct = with_deadline(deadline, recorded.when(StoreError::is_transient)).await?;
+            let distinct = with_deadline(deadline, recorded.when(CommitError::is_transient)).await?;
             let additions = Additions::of(&self.rollup, &chunk, &distinct);
             *reached = self.add(shard, reached, chunk.through, additions, now, deadline).await?;
         }
@@ -276,17 +276,18 @@ impl<T> Aggregator<T> {
         checkpoint: &Checkpoint,
         chunk: &Chunk,
         now: Timestamp,
-    ) -> Result<DistinctChanges, StoreError> {
+    ) -> Result<DistinctChanges, CommitError> {
         let mut cached = self.state.lock().await;
         cached.extremes.write(&self.table, &self.rollup, chunk).await?;
         let items = distinct::items(&self.rollup, chunk);
         let Some(through) = chunk.through.filter(|_| !items.is_empty()) else { return Ok(DistinctChanges::new()) };
         let counted = self.rules.claimed(checkpoint.number);
         if self.rollup.retracts() {
-            let position = Position { shard: shard.hash(), checkpoint: counted, through };
+            let rollup = &self.rollup.name;
+            let position = Position { rollup, shard, checkpoint: counted, through, rules: self.rules };
             return cached.holdings.apply(&self.table, position, &items, now).await;
         }
-        cached.first_seen_records.record(&self.table, shard.hash(), counted, &items, self.rules).await
+        Ok(cached.first_seen_records.record(&self.table, shard.hash(), counted, &items, self.rules).await?)
     }
 
     /// Commits additions in the layout. A buffer never has more statistics than one transaction can
@@ -307,8 +308,7 @@ impl<T> Aggregator<T> {
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
             let commit = commit.retry(patient_backoff());
-            let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-            with_deadline(deadline, commit.when(transient)).await
+            with_deadline(deadline, commit.when(CommitError::is_transient)).await
         };
         let (reached, to) = self.rules.start((&self.table, &self.rollup.name, shard), reached.clone(), to, now).await?;
         if together.0.len() > TRANSACTION_STATS_MAX {
@@ -345,8 +345,7 @@ impl<T> Aggregator<T> {
                 let commit = Commit { to: None, written: &read.buffer, buffer: Additions::default(), also: None };
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
-            let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-            match with_deadline(deadline, commit.retry(patient_backoff()).when(transient)).await {
+            match with_deadline(deadline, commit.retry(patient_backoff()).when(CommitError::is_transient)).await {
                 Ok(_) => return Ok(()),
                 Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),

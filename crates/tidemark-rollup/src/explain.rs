@@ -78,13 +78,15 @@ struct Model {
     stats: BTreeMap<ItemKey, Addition>,
     first_seen: BTreeMap<ItemKey, BTreeSet<String>>,
     holdings: BTreeMap<ItemKey, Holding>,
+    /// A holding that no batch has changed yet.
+    known: Holding,
     checkpoint: Checkpoint,
     cost: Cost,
 }
 
 impl<T> Rollup<T> {
-    /// The cost of batches, each with the changes of its records. One tumbling window ends after
-    /// the last batch. `key_names` are the names of the table's keys.
+    /// The cost of batches, each with the changes of its records, in a new table with one shard. One
+    /// tumbling window ends after the last batch. `key_names` are the names of the table's keys.
     pub fn explain(
         &self,
         layout: Layout,
@@ -92,7 +94,32 @@ impl<T> Rollup<T> {
         indexes: &[Index],
         batches: impl IntoIterator<Item = Vec<Change<T>>>,
     ) -> Cost {
-        let mut model = Model::default();
+        self.explain_model(Model::default(), layout, key_names, indexes, batches)
+    }
+
+    /// The same after some days in a table with so many partitions, if the distinct values come
+    /// from all of them. Each partition gets a new shard every four hours. With retraction, the
+    /// item of a value remembers the shards that have changed it, so it is larger.
+    pub fn explain_with_partitions(
+        &self,
+        partitions: u16,
+        layout: Layout,
+        key_names: [&str; 2],
+        indexes: &[Index],
+        batches: impl IntoIterator<Item = Vec<Change<T>>>,
+    ) -> Cost {
+        let model = Model { known: Holding::after_days(partitions.into()), ..Model::default() };
+        self.explain_model(model, layout, key_names, indexes, batches)
+    }
+
+    fn explain_model(
+        &self,
+        mut model: Model,
+        layout: Layout,
+        key_names: [&str; 2],
+        indexes: &[Index],
+        batches: impl IntoIterator<Item = Vec<Change<T>>>,
+    ) -> Cost {
         // A new rollup enters its declaration. A new shard reads it, and what waits in quarantine.
         let declared = Declared::of(self);
         model.checkpoint.declaration = Some(declared.fingerprint());
@@ -154,7 +181,8 @@ impl<T> Rollup<T> {
                 let is_new = !model.holdings.contains_key(&key);
                 // A warm instance has read or written the other items.
                 model.cost.read_units += if is_new { 0.5 } else { 0.0 };
-                let holding = model.holdings.entry(key.clone()).or_default();
+                let known = || model.known.clone();
+                let holding = model.holdings.entry(key.clone()).or_insert_with(known);
                 let before = bytes(&HoldingItem::sample(holding), &key);
                 if !holding.apply(shard.hash(), model.checkpoint.number, &item.changes, now) {
                     continue;

@@ -35,6 +35,11 @@ impl Rules {
         true
     }
 
+    /// Whether a folded shard's checkpoint is read again.
+    pub(crate) fn checks_folded(self) -> bool {
+        true
+    }
+
     /// The checkpoint with which a chunk's values are recorded.
     pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {
         checkpoint

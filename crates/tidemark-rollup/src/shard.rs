@@ -1,7 +1,7 @@
 //! A shard of the stream: how far it is counted, and the one write that adds to statistics and
 //! moves its checkpoint.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use jiff::{SignedDuration, Timestamp};
@@ -75,6 +75,13 @@ pub(crate) enum CommitError {
     Store(#[from] StoreError),
 }
 
+impl CommitError {
+    /// Whether the same request may succeed soon.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_transient())
+    }
+}
+
 impl Shard {
     pub(crate) fn new(stream_arn: impl Into<String>, shard_id: impl Into<String>) -> Self {
         Self { stream_arn: stream_arn.into(), shard_id: shard_id.into() }
@@ -115,6 +122,20 @@ impl Shard {
     /// A strongly consistent read of the checkpoint.
     pub(crate) async fn checkpoint(&self, table: &Table, rollup: &str) -> Result<Checkpoint, StoreError> {
         table.get(self.key(table, rollup)).await?.as_ref().map_or(Ok(Checkpoint::default()), Checkpoint::of)
+    }
+
+    /// The checkpoints of all shards of the stream.
+    pub(crate) async fn checkpoints(
+        &self,
+        table: &Table,
+        rollup: &str,
+    ) -> Result<BTreeMap<ShardHash, SequenceNumber>, StoreError> {
+        let items = table.partition(&checkpoint_partition(rollup, &self.stream_arn), None).await?;
+        let number = |item: &Item| {
+            let shard = Self::new(&self.stream_arn, table.key_of(item)?.1);
+            Some((shard.hash(), item.get(SEQUENCE_NUMBER)?.as_s().ok()?.parse().ok()?))
+        };
+        Ok(items.iter().filter_map(number).collect())
     }
 
     /// Writes all of a commit or nothing.

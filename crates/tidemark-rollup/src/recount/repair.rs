@@ -244,9 +244,11 @@ impl<T: Clone> Recounter<'_, T> {
                 let none = (stat.set, Amount { units: 0, scale });
                 open.entry((stat.key, attribute)).or_insert(none).1.units -= i128::from(error.crossing);
             }
-            let position = Position { shard: Shard::repair().hash(), checkpoint: read.number, through: record };
+            let (shard, rules) = (Shard::repair(), self.aggregator.rules);
+            let position =
+                Position { rollup: &rollup.name, shard: &shard, checkpoint: read.number, through: record, rules };
             let apply = || async { Holdings::default().apply(table, position, &items, now).await };
-            let distinct = apply.retry(patient_backoff()).when(StoreError::is_transient).await?;
+            let distinct = apply.retry(patient_backoff()).when(CommitError::is_transient).await?;
             let mut additions = Additions::default();
             additions.count(rollup, &distinct);
             *read = self.commit(read, additions, now).await?;
@@ -304,7 +306,6 @@ impl<T: Clone> Recounter<'_, T> {
             let commit = Commit { to, written: &additions, buffer: Additions::default(), also: None };
             shard.commit(table, rollup, read, commit, now)
         };
-        let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-        commit.retry(patient_backoff()).when(transient).await
+        commit.retry(patient_backoff()).when(CommitError::is_transient).await
     }
 }

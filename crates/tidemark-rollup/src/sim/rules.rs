@@ -40,6 +40,8 @@ pub enum Weakness {
     AnyDeclaration,
     /// The stream of a replica is counted, too.
     AnyTable,
+    /// A checkpoint is not read again where a shard was folded.
+    UncheckedFold,
     /// A recount in another region judges.
     AnyRegion,
 }
@@ -92,6 +94,10 @@ impl Rules {
 
     pub(crate) fn guards_recounts(self) -> bool {
         !self.lacks(Weakness::AnyRegion)
+    }
+
+    pub(crate) fn checks_folded(self) -> bool {
+        !self.lacks(Weakness::UncheckedFold)
     }
 
     pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {

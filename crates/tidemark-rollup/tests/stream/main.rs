@@ -348,3 +348,53 @@ async fn explain_says_what_the_engine_meters() {
         assert!((cost.read_units / reads - 1.0).abs() < 0.02, "{layout:?}: {cost:?}, metered {reads} reads");
     }
 }
+
+#[tokio::test]
+async fn a_value_from_many_shards_stays_a_small_item() {
+    let world = World::new(Layout::Sums).await;
+    for number in 1..=80 {
+        let sale = image(number, "2025-10-02", "lamp", "ann", 100);
+        let mut batch = event(&[record(number, None, Some(&sale))]);
+        batch["shardId"] = format!("shardId-{number:08}").into();
+        let batch = RawValue::from_string(batch.to_string()).unwrap();
+        // One shard a minute.
+        let now = Timestamp::from_second(1_760_000_000 + i64::from(number) * 60).unwrap();
+        world.aggregator.handle_at(&batch, SystemTime::now() + Duration::from_secs(30), now).await.unwrap();
+    }
+    let held = world.client.query().table_name("shop").key_condition_expression("pk = :pk");
+    let partition = "ROLLUP#sales#HELD#customers#ann".to_owned();
+    let held = held.expression_attribute_values(":pk", aws_sdk_dynamodb::types::AttributeValue::S(partition));
+    let [total, _] = held.send().await.unwrap().items.unwrap().try_into().unwrap();
+    let shards = total["shards"].as_m().unwrap().len();
+    assert!(shards <= 33, "{shards} shards");
+    let of_ann = world.aggregator.rollup().query("total").one(&world.table).await.unwrap();
+    assert_eq!((of_ann.number("sales"), of_ann.number("customers")), (80, 1));
+    for number in 1..=80 {
+        let sale = image(number, "2025-10-02", "lamp", "ann", 100);
+        let mut batch = event(&[record(100 + number, Some(&sale), None)]);
+        batch["shardId"] = format!("shardId-{number:08}").into();
+        world.handle(&batch).await.unwrap();
+    }
+    let of_ann = world.aggregator.rollup().query("total").one(&world.table).await.unwrap();
+    assert_eq!((of_ann.number("sales"), of_ann.number("customers")), (0, 0));
+}
+
+#[test]
+fn explain_counts_the_shards_of_a_distinct_value() {
+    let changes = |_| {
+        let (at, customer) = ("2025-10-02T10:30:00Z".parse().unwrap(), "ann".to_owned());
+        vec![Change::Insert(Sale { at, product: "lamp".to_owned(), customer, cents: 100 })]
+    };
+    let rollup = sales(Policy::Retract);
+    let units = |partitions| {
+        let batches = (0..100).map(changes);
+        let cost = match partitions {
+            0 => rollup.explain(Layout::Sums, ["pk", "sk"], &[], batches),
+            _ => rollup.explain_with_partitions(partitions, Layout::Sums, ["pk", "sk"], &[], batches),
+        };
+        cost.writes_per_record().round()
+    };
+    // The two holdings of a sale have 1 unit each in a new table, then 2, and at most 3 until there
+    // are more partitions than a holding folds.
+    assert_eq!([0, 1, 10, 40, 400].map(units), [8.0, 10.0, 12.0, 14.0, 78.0]);
+}
