@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
+use crate::SequenceNumber;
 use crate::additions::Additions;
 use crate::batch::{Batch, Decode, DecodeError, Reader, decode_item};
 use crate::chunk::{Chunk, TRANSACTION_STATS_MAX, chunks};
@@ -32,6 +33,7 @@ use crate::report::{AggregateError, Handled, Report};
 use crate::rules::Rules;
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
 use crate::table::{Table, patient_backoff};
+use crate::trail::Trail;
 
 /// How often a batch starts over because its checkpoint moved. A lost reply or a second delivery
 /// causes one restart. More restarts mean that the mapping runs several batches of one shard at
@@ -220,6 +222,10 @@ impl<T> Aggregator<T> {
             let mut reached = shard.checkpoint(&self.table, name).await?;
             self.admit(shard, &mut reached, now).await?;
             let checkpoint = reached.number;
+            let changes = batch.changes.iter().map(|change| change.number);
+            if let Some(foreign) = reached.trail.foreign(checkpoint, &batch.numbers, changes) {
+                return Err(AggregateError::Interleaved(foreign));
+            }
             reached.has_quarantined |= !batch.unreadable.is_empty();
             if attempt == 0 {
                 let is_old = |number| checkpoint.is_some_and(|checkpoint| number <= checkpoint);
@@ -231,7 +237,9 @@ impl<T> Aggregator<T> {
             }
             let new = batch.changes.iter().filter(|change| checkpoint.is_none_or(|at| change.number > at));
             let new = new.map(|change| (change.number, &change.contributions));
-            let outcome = self.count_chunks(shard, chunks(&self.rollup, new, last), &mut reached, now, deadline).await;
+            let outcome = self
+                .count_chunks(shard, (chunks(&self.rollup, new, last), &batch.numbers), &mut reached, now, deadline)
+                .await;
             if reached.number != checkpoint {
                 report.lag = batch.lag(checkpoint, now);
                 let is_counted = |number| Some(number) > checkpoint && Some(number) <= reached.number;
@@ -255,7 +263,7 @@ impl<T> Aggregator<T> {
     async fn count_chunks(
         &self,
         shard: &Shard,
-        chunks: Vec<Chunk>,
+        (chunks, numbers): (Vec<Chunk>, &[SequenceNumber]),
         reached: &mut Checkpoint,
         now: Timestamp,
         deadline: Instant,
@@ -264,6 +272,7 @@ impl<T> Aggregator<T> {
             let recorded = (|| self.record_values(shard, reached, &chunk, now)).retry(patient_backoff());
             let distinct = with_deadline(deadline, recorded.when(CommitError::is_transient)).await?;
             let additions = Additions::of(&self.rollup, &chunk, &distinct);
+            reached.trail = chunk.through.map_or_else(Trail::default, |through| Trail::of(numbers, through));
             *reached = self.add(shard, reached, chunk.through, additions, now, deadline).await?;
         }
         Ok(())
@@ -296,7 +305,7 @@ impl<T> Aggregator<T> {
         &self,
         shard: &Shard,
         reached: &Checkpoint,
-        to: Option<crate::SequenceNumber>,
+        to: Option<SequenceNumber>,
         additions: Additions,
         now: Timestamp,
         deadline: Instant,

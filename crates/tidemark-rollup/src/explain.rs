@@ -22,6 +22,7 @@ use crate::guard::{DECLARATIONS, Entry};
 use crate::layout::Layout;
 use crate::shard::{Checkpoint, Shard};
 use crate::table::Item;
+use crate::trail::Trail;
 
 /// A [write unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html)
 /// pays for one kilobyte.
@@ -147,9 +148,11 @@ impl<T> Rollup<T> {
             }
             model.cost.read_units +=
                 read_units(bytes(&model.checkpoint.item(now), &shard.key_texts(&self.name))).max(1.0);
+            let numbers: Vec<_> = records.iter().map(|(number, _)| *number).collect();
             for chunk in chunks(self, records.iter().map(|(number, all)| (*number, all)), number) {
                 let distinct = self.record(&mut model, &shard, &chunk, now, &bytes);
                 let additions = Additions::of(self, &chunk, &distinct);
+                model.checkpoint.trail = Trail::of(&numbers, number);
                 let together = model.checkpoint.buffer.clone().plus(additions);
                 let is_kept =
                     layout == Layout::Buffers && together.fits_buffer() && together.0.len() <= TRANSACTION_STATS_MAX;

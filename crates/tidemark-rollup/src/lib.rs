@@ -36,6 +36,7 @@ mod shard;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod table;
+mod trail;
 #[cfg(test)]
 mod votes;
 mod window;

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use crate::SequenceNumber;
 use crate::error::StoreError;
 use crate::event::Reply;
 use crate::guard::CountRefusal;
@@ -28,6 +29,13 @@ pub enum AggregateError {
     /// DynamoDB failed before any part of the batch was counted.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A record lies between counted ones, but was not counted. The mapping delivers several batches
+    /// of one shard at once, or its filters have changed since the record was delivered.
+    #[error(
+        "the record {0} lies between counted records, but was not delivered with them: the event source mapping needs \
+         ParallelizationFactor 1, and filters that did not change since; nothing was counted"
+    )]
+    Interleaved(SequenceNumber),
     /// The checkpoint moved at each attempt: several batches of the shard run at once.
     #[error(
         "another invocation moved the checkpoint at each of {0} attempts: does the mapping have a ParallelizationFactor above 1?"
@@ -44,6 +52,7 @@ impl AggregateError {
             Self::NoImages => "no-images",
             Self::Refused(_) => "refused",
             Self::Store(_) => "store",
+            Self::Interleaved(_) => "interleaved",
             Self::Contended(_) => "contended",
         }
     }

@@ -12,6 +12,7 @@ use crate::declaration::RESERVED_PREFIX;
 use crate::error::StoreError;
 use crate::error::unless_condition_failed;
 use crate::table::{Item, TTL_ATTRIBUTE, Table};
+use crate::trail::Trail;
 use crate::{SequenceNumber, ShardHash};
 
 /// How long a checkpoint is kept after its last move. A stream keeps its records for 24 hours, so
@@ -28,6 +29,7 @@ const BUFFER: &str = "buffer";
 const MOVED_AT: &str = "movedAt";
 const DECLARATION: &str = "declaration";
 const QUARANTINED: &str = "quarantined";
+const TRAIL: &str = "trail";
 
 /// A shard of a stream. Shard ids are unique only within their stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub(crate) struct Checkpoint {
     pub(crate) declaration: Option<String>,
     /// Whether records of the shard, or of a shard before it, may wait in quarantine.
     pub(crate) has_quarantined: bool,
+    /// The records of the last batch.
+    pub(crate) trail: Trail,
 }
 
 /// What a commit writes.
@@ -226,7 +230,9 @@ impl Checkpoint {
         let declaration = item.get(DECLARATION).and_then(|text| text.as_s().ok()).cloned();
         let has_quarantined = item.contains_key(QUARANTINED);
         let version = version.ok_or_else(|| unreadable("a version"))?;
-        Ok(Self { number: Some(number), version, buffer, declaration, has_quarantined })
+        let trail =
+            item.get(TRAIL).and_then(|trail| Trail::from_bytes(trail.as_b().ok()?.as_ref())).unwrap_or_default();
+        Ok(Self { number: Some(number), version, buffer, declaration, has_quarantined, trail })
     }
 
     /// The attributes of the item beside its key. It expires if `ttl_name` is given, but a
@@ -241,6 +247,7 @@ impl Checkpoint {
             item.insert(SEQUENCE_NUMBER.to_owned(), AttributeValue::S(last.to_string()));
         }
         item.extend(self.declaration.clone().map(|text| (DECLARATION.to_owned(), AttributeValue::S(text))));
+        item.extend(self.trail.to_bytes().map(|bytes| (TRAIL.to_owned(), AttributeValue::B(bytes.into()))));
         if self.has_quarantined {
             item.insert(QUARANTINED.to_owned(), AttributeValue::Bool(true));
         }

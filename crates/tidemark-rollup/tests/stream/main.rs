@@ -398,3 +398,30 @@ fn explain_counts_the_shards_of_a_distinct_value() {
     // are more partitions than a holding folds.
     assert_eq!([0, 1, 10, 40, 400].map(units), [8.0, 10.0, 12.0, 14.0, 78.0]);
 }
+
+#[tokio::test]
+async fn interleaved_batches_of_a_shard_are_refused() {
+    let sale = |number| record(number, None, Some(&image(number, "2025-10-02", "lamp", "ann", 100)));
+    let batch = |numbers: &[u32]| event(&numbers.iter().map(|number| sale(*number)).collect::<Vec<_>>());
+    // Two lanes of one shard, as a ParallelizationFactor above 1 delivers them.
+    for (first, second) in [([20, 40], [10, 30]), ([10, 30], [20, 40]), ([10, 40], [20, 30])] {
+        let world = World::new(Layout::Sums).await;
+        world.handle(&batch(&first)).await.unwrap();
+        let refused = world.handle(&batch(&second)).await.expect_err(&format!("{first:?} {second:?}"));
+        assert_eq!(refused.code(), "interleaved", "{first:?} {second:?}");
+        assert!(refused.to_string().contains("ParallelizationFactor"), "{refused}");
+        assert_eq!(world.sold().await, 2);
+    }
+    // One lane may repeat its records with other bounds.
+    let world = World::new(Layout::Sums).await;
+    for numbers in [[10, 20].as_slice(), &[10, 20, 30], &[20], &[30, 40, 50], &[20, 30, 40], &[50], &[10, 20]] {
+        world.handle(&batch(numbers)).await.unwrap();
+    }
+    assert_eq!(world.sold().await, 5);
+    // A record of the crate's own does not count, but is one of the batch.
+    let mut own = sale(55);
+    own["dynamodb"]["Keys"] = json!({"pk": {"S": "STAT#TOTAL"}, "sk": {"S": "-"}});
+    world.handle(&event(&[own.clone(), sale(60)])).await.unwrap();
+    world.handle(&event(&[own, sale(60), sale(70)])).await.unwrap();
+    assert_eq!(world.sold().await, 7);
+}
