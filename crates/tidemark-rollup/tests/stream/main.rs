@@ -10,6 +10,9 @@ mod quarantine;
 #[cfg(feature = "recount")]
 mod recount;
 
+#[cfg(feature = "sim")]
+mod test_kit;
+
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
