@@ -1,12 +1,15 @@
 //! The rules that the simulation can leave out, to see that it finds the miscounts. Without the
 //! feature `sim` each of them holds.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::batch::Contributions;
 use crate::checkpoint::{FirstSeen, SequenceNumber, ShardHash};
 use crate::contribution::Change;
 use crate::declaration::Rollup;
+use crate::distinct::holding::Holding;
 use crate::shard::{Checkpoint, CommitError, Shard};
 use crate::table::Table;
 
@@ -35,9 +38,9 @@ impl Rules {
         true
     }
 
-    /// Whether a folded shard's checkpoint is read again.
-    pub(crate) fn checks_folded(self) -> bool {
-        true
+    /// Folds the shards of a holding whose checkpoint has passed what they have applied.
+    pub(crate) fn fold(self, holding: &mut Holding, passed: &BTreeMap<ShardHash, SequenceNumber>) {
+        holding.fold(passed);
     }
 
     /// The checkpoint with which a chunk's values are recorded.

@@ -65,7 +65,7 @@ impl Position<'_> {
     /// Stops an invocation whose checkpoint is outdated from applying records once more to a
     /// holding that was read before, and that has folded its shard.
     async fn check(&self, table: &Table, holding: &Holding) -> Result<(), CommitError> {
-        if !holding.may_have_folded(self.shard.hash()) || !self.rules.checks_folded() {
+        if !holding.may_have_folded(self.shard.hash()) {
             return Ok(());
         }
         let now = self.shard.checkpoint(table, self.rollup).await?.number;
@@ -179,7 +179,7 @@ async fn apply(
         if !known.holding.apply(position.shard.hash(), position.checkpoint, &changes.changes, now) {
             return Ok(known);
         }
-        known.holding.fold(passed);
+        position.rules.fold(&mut known.holding, passed);
         // A new item begins with the time, so that no instance knows its versions from an item that
         // was deleted.
         known.version = if version == 0 { u64::try_from(now.as_microsecond()).unwrap_or(1) } else { version + 1 };

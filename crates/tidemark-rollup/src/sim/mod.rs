@@ -32,6 +32,7 @@
 mod expected;
 mod faults;
 mod handler;
+mod hazards;
 mod items;
 mod mapping;
 mod operator;
@@ -60,6 +61,7 @@ use tokio::time::sleep;
 
 pub use expected::Expected;
 pub use faults::{Fault, Tally};
+pub use hazards::Hazard;
 pub use rules::Weakness;
 pub use split_read::{split_read, take_items};
 pub use table::TABLE;
@@ -135,6 +137,9 @@ pub struct Simulation<T> {
     keys: Option<[String; 2]>,
     is_traced: bool,
     expect: Option<Expect>,
+    hazard: Option<Hazard>,
+    /// Makes the aggregators of the version that is deployed later.
+    next_factory: Option<Factory<T>>,
 }
 
 /// The result of some histories.
@@ -199,7 +204,17 @@ impl<T: Clone + 'static> Simulation<T> {
         let generator: Generator = Rc::new(move |rng: &mut Rng| generated(generator(rng)));
         let another = Rc::clone(&generator);
         let mender = Rc::new(move |rng: &mut Rng, _| another(rng));
-        Self { factory: Rc::new(factory), generator, mender, handler: None, keys: None, is_traced: false, expect: None }
+        Self {
+            factory: Rc::new(factory),
+            generator,
+            mender,
+            handler: None,
+            keys: None,
+            is_traced: false,
+            expect: None,
+            hazard: None,
+            next_factory: None,
+        }
     }
 
     /// Plays your own handler instead of the crate's aggregator. The statistics that it keeps in
@@ -278,8 +293,22 @@ impl<T: Clone + 'static> Simulation<T> {
 
     /// Leaves a rule out, to see that the simulation finds it.
     pub fn weakened(self, weakness: Weakness) -> Self {
-        let factory = Rc::clone(&self.factory);
-        Self { factory: Rc::new(move |table| factory(table).weakened(Some(weakness))), ..self }
+        let weakened =
+            |factory: Factory<T>| -> Factory<T> { Rc::new(move |table| factory(table).weakened(Some(weakness))) };
+        Self { factory: weakened(Rc::clone(&self.factory)), next_factory: self.next_factory.map(weakened), ..self }
+    }
+
+    /// Plays histories with a hazard beside the faults, and without an operator who repairs what it
+    /// does. The rollup must take back modifications and deletions, those by TTL included.
+    pub fn hazard(self, hazard: Hazard) -> Self {
+        Self { hazard: Some(hazard), ..self }
+    }
+
+    /// In some moment of each history, the aggregators of `factory` take the place of the others.
+    /// An operator repairs the statistics, so that the new declaration is accepted. The hazard is
+    /// [`Hazard::ChangedDeclaration`].
+    pub fn redeployed(self, factory: impl Fn(Table) -> Aggregator<T> + 'static) -> Self {
+        Self { next_factory: Some(Rc::new(factory)), hazard: Some(Hazard::ChangedDeclaration), ..self }
     }
 
     /// Keeps a line for each event of a history.
@@ -324,9 +353,18 @@ impl<T: Clone + 'static> Simulation<T> {
         let needs_operator = weakness.is_some_and(Weakness::is_of_operator);
         let likely = |quarters: u8| sim.with(|world| world.rng.u8(..4) < quarters) || needs_operator;
         let is_append_only = likely(2) && keeps == [true; 3];
-        let has_operator = likely(3) && (is_append_only || keeps == [false; 3]) && self.handler.is_none();
+        let has_operator =
+            self.hazard.is_none() && likely(3) && (is_append_only || keeps == [false; 3]) && self.handler.is_none();
         let starter = self.handler.clone().unwrap_or_else(|| handler::aggregators(Rc::clone(&self.factory)));
-        let mapping = Mapping::new(sim.clone(), starter, layout, has_operator);
+        let next_starter = self.next_factory.clone().map(handler::aggregators);
+        let mapping = Mapping::new(sim.clone(), starter, layout, has_operator).next_version(next_starter);
+        if self.hazard == Some(Hazard::GrowingShards) {
+            sim.with(|world| world.rolls_min = hazards::ROLLS);
+        }
+        let accepting = self.next_factory.clone().map(|factory| {
+            tokio::task::spawn_local(hazards::redeploy(sim.clone()));
+            tokio::task::spawn_local(hazards::accept(sim.clone(), factory))
+        });
         // Where modifications are kept, a redrive counts mended items.
         let mending = (has_operator && is_append_only).then(|| self.mending_of(&aggregator));
         let (generator, has_keys) = (Rc::clone(&self.generator), self.keys.is_some());
@@ -347,7 +385,16 @@ impl<T: Clone + 'static> Simulation<T> {
             Ok::<_, SimError>(comes_again)
         })?;
         delivering.await.map_err(SimError::new)??;
+        sim.with(|world| world.is_drained = true);
+        if let Some(accepting) = accepting {
+            accepting.await.map_err(SimError::new)?;
+        }
         sim.settle().await?;
+        match self.hazard {
+            Some(Hazard::OtherRegion) => hazards::recount_abroad(&sim, &self.factory).await,
+            Some(Hazard::TwoStreams) => hazards::deliver_replica(&sim, &mapping, &items).await?,
+            _ => {}
+        }
         let mut miscounts = Vec::new();
         if let Some(operating) = operating {
             let mut operator = operating.await.map_err(SimError::new)??;
@@ -369,6 +416,10 @@ impl<T: Clone + 'static> Simulation<T> {
         mapping.end_windows().await?;
         sim.settle().await?;
 
+        let is_next = sim.with(|world| world.deployed > 0);
+        let next = self.next_factory.as_ref().filter(|_| is_next);
+        let aggregator = next
+            .map_or_else(|| Rc::clone(&aggregator), |factory| Rc::new(factory(wire::Wire::new(sim.clone()).table())));
         miscounts.extend(sim.with(|world| oracle::judge(world, &aggregator, &items, self.handler.is_none()))?);
         if let Some(expect) = &self.expect {
             let policies = [rollup.on_modify, rollup.on_remove, rollup.on_ttl];

@@ -1,5 +1,7 @@
 //! The rules, each weakened in one place, to show that the simulation finds it.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::additions::Additions;
@@ -8,6 +10,7 @@ use crate::batch::Contributions;
 use crate::checkpoint::{FirstSeen, SequenceNumber, ShardHash};
 use crate::contribution::Change;
 use crate::declaration::Rollup;
+use crate::distinct::holding::Holding;
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
 use crate::table::Table;
 
@@ -40,7 +43,7 @@ pub enum Weakness {
     AnyDeclaration,
     /// The stream of a replica is counted, too.
     AnyTable,
-    /// A checkpoint is not read again where a shard was folded.
+    /// A shard is folded although its checkpoint has not passed what it has applied.
     UncheckedFold,
     /// A recount in another region judges.
     AnyRegion,
@@ -96,8 +99,12 @@ impl Rules {
         !self.lacks(Weakness::AnyRegion)
     }
 
-    pub(crate) fn checks_folded(self) -> bool {
-        !self.lacks(Weakness::UncheckedFold)
+    pub(crate) fn fold(self, holding: &mut Holding, passed: &BTreeMap<ShardHash, SequenceNumber>) {
+        if self.lacks(Weakness::UncheckedFold) {
+            let all = holding.shards.iter().map(|(shard, applied)| (*shard, applied.through)).collect();
+            return holding.fold(&all);
+        }
+        holding.fold(passed);
     }
 
     pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {

@@ -56,6 +56,12 @@ pub(crate) struct World {
     pub(crate) is_open: bool,
     /// Requests on the way, and invocations for which no caller waits.
     pub(crate) under_way: usize,
+    /// How often a new version of the function was deployed.
+    pub(crate) deployed: u32,
+    /// Whether each record was delivered.
+    pub(crate) is_drained: bool,
+    /// The least probability that a shard is followed by another.
+    pub(crate) rolls_min: f64,
     /// Batches delivered.
     pub(crate) deliveries: usize,
     fault_rates: FaultRates,
@@ -127,7 +133,8 @@ impl World {
     pub(crate) fn pump(&mut self) -> Result<(), SimError> {
         for record in self.table.new_records()? {
             for fault in [Fault::Split, Fault::Roll] {
-                let strikes = self.rng.f64() < self.rate(fault);
+                let rolls_min = if fault == Fault::Roll { self.rolls_min } else { 0.0 };
+                let strikes = self.rng.f64() < self.rate(fault).max(rolls_min);
                 if strikes && self.stream.change(&mut self.rng, fault) {
                     self.tally.note(fault);
                     self.trace(|| format!("{fault:?}"));
@@ -157,6 +164,9 @@ impl Sim {
             is_stormy: true,
             is_open: true,
             under_way: 0,
+            deployed: 0,
+            is_drained: false,
+            rolls_min: 0.0,
             deliveries: 0,
             fault_rates,
             eve,
