@@ -32,6 +32,9 @@ const STEP_SECONDS: std::ops::Range<i64> = 1..20 * 3_600;
 /// How long an outage lasts. Some last longer than a function's timeout.
 const OUTAGE_MS: std::ops::Range<u64> = 100..90_000;
 
+/// How many shards a stream gets because of the hazard that they grow.
+const GROWN_MAX: usize = 120;
+
 /// How many times pending work is polled before a history counts as stuck.
 const POLLS_MAX: usize = 100_000;
 
@@ -132,8 +135,10 @@ impl World {
     /// Moves new records of the table to the shards, which may split before.
     pub(crate) fn pump(&mut self) -> Result<(), SimError> {
         for record in self.table.new_records()? {
+            let key = self.table.key_of(&record["dynamodb"]["Keys"]);
+            let grows = self.stream.shards.len() < GROWN_MAX && key.0.starts_with("ITEM#");
             for fault in [Fault::Split, Fault::Roll] {
-                let rolls_min = if fault == Fault::Roll { self.rolls_min } else { 0.0 };
+                let rolls_min = if grows && fault == Fault::Roll { self.rolls_min } else { 0.0 };
                 let strikes = self.rng.f64() < self.rate(fault).max(rolls_min);
                 if strikes && self.stream.change(&mut self.rng, fault) {
                     self.tally.note(fault);
@@ -143,7 +148,6 @@ impl World {
             if self.strikes(Fault::Garbage) {
                 self.stream.push_garbage(&mut self.rng);
             }
-            let key = self.table.key_of(&record["dynamodb"]["Keys"]);
             self.stream.push(&mut self.rng, &key, record);
         }
         Ok(())
