@@ -33,7 +33,7 @@ SYSTEM ?=
 # The parts of `make verify`. Empty: all.
 PART ?=
 # What `make sim-rollups` plays.
-PLAY ?= rollups activities feedback
+PLAY ?= rollups hazards activities feedback
 # A rule of the shop that `make sim-shop` weakens: lock-on-value, no-idempotency-markers, ... Empty: none.
 WEAKNESS ?=
 # The number of random requests of `make attack` for each operation and attacker, and the seconds

@@ -4,7 +4,8 @@
 //! after it are added up in chunks. The distinct values of each chunk are recorded. One write adds
 //! the chunk and moves the checkpoint.
 
-use std::str::FromStr;
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use backon::Retryable;
@@ -14,21 +15,25 @@ use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
+use crate::SequenceNumber;
 use crate::additions::Additions;
 use crate::batch::{Batch, Decode, DecodeError, Reader, decode_item};
 use crate::chunk::{Chunk, TRANSACTION_STATS_MAX, chunks};
 use crate::declaration::Rollup;
+use crate::declared::Declared;
 use crate::distinct::first_seen::FirstSeenRecords;
 use crate::distinct::holdings::{Holdings, Position};
 use crate::distinct::{self, DistinctChanges};
 use crate::error::StoreError;
 use crate::event::{Event, Reply};
 use crate::extremes::Extremes;
+use crate::layout::Layout;
 use crate::quarantine::{self, QuarantinedRecord};
 use crate::report::{AggregateError, Handled, Report};
 use crate::rules::Rules;
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
 use crate::table::{Table, patient_backoff};
+use crate::trail::Trail;
 
 /// How often a batch starts over because its checkpoint moved. A lost reply or a second delivery
 /// causes one restart. More restarts mean that the mapping runs several batches of one shard at
@@ -42,32 +47,6 @@ const REPLY_TIME: Duration = Duration::from_millis(500);
 /// the longest tumbling window, 15 minutes, so that a shard in use keeps its own.
 const IDLE_BUFFER: SignedDuration = SignedDuration::from_mins(20);
 
-/// When a batch is added to the statistics.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// At once, in one transaction with the checkpoint. It costs two write units for each statistic
-    /// that the batch touches.
-    #[default]
-    Sums,
-    /// At the end of the tumbling window. Until then the checkpoint's item keeps the sums, so a
-    /// batch costs one write unit for each kilobyte of that item, and shards do not wait for each
-    /// other at a statistic that all of them add to.
-    Buffers,
-}
-
-/// Parses `sums` or `buffers`.
-impl FromStr for Layout {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "sums" => Ok(Self::Sums),
-            "buffers" => Ok(Self::Buffers),
-            _ => Err("expected `sums` or `buffers`"),
-        }
-    }
-}
-
 /// Keeps the statistics of a rollup. Make one when the function starts, and give it each event.
 pub struct Aggregator<T> {
     pub(crate) rollup: Rollup<T>,
@@ -76,6 +55,12 @@ pub struct Aggregator<T> {
     layout: Layout,
     state: Mutex<Cached>,
     pub(crate) rules: Rules,
+    pub(crate) declared: Declared,
+    /// Of the declaration.
+    pub(crate) fingerprint: String,
+    pub(crate) also_counting: BTreeSet<String>,
+    /// Whether the reader was compared with the records in quarantine.
+    pub(crate) is_reader_known: AtomicBool,
 }
 
 /// What an instance knows from earlier batches.
@@ -104,7 +89,12 @@ impl<T> Aggregator<T> {
         table: Table,
         decode: impl Fn(&RawValue) -> Result<Option<T>, DecodeError> + Send + Sync + 'static,
     ) -> Self {
+        let declared = Declared::of(&rollup);
         Self {
+            fingerprint: declared.fingerprint(),
+            declared,
+            also_counting: BTreeSet::new(),
+            is_reader_known: AtomicBool::new(false),
             rollup,
             table,
             decode: Box::new(decode),
@@ -230,7 +220,13 @@ impl<T> Aggregator<T> {
         };
         for attempt in 0..CHECKPOINT_TRIES_MAX {
             let mut reached = shard.checkpoint(&self.table, name).await?;
+            self.admit(shard, &mut reached, now).await?;
             let checkpoint = reached.number;
+            let changes = batch.changes.iter().map(|change| change.number);
+            if let Some(foreign) = reached.trail.foreign(checkpoint, &batch.numbers, changes) {
+                return Err(AggregateError::Interleaved(foreign));
+            }
+            reached.has_quarantined |= !batch.unreadable.is_empty();
             if attempt == 0 {
                 let is_old = |number| checkpoint.is_some_and(|checkpoint| number <= checkpoint);
                 report.duplicates = batch.changes.iter().filter(|change| is_old(change.number)).count() as u64;
@@ -241,7 +237,9 @@ impl<T> Aggregator<T> {
             }
             let new = batch.changes.iter().filter(|change| checkpoint.is_none_or(|at| change.number > at));
             let new = new.map(|change| (change.number, &change.contributions));
-            let outcome = self.count_chunks(shard, chunks(&self.rollup, new, last), &mut reached, now, deadline).await;
+            let outcome = self
+                .count_chunks(shard, (chunks(&self.rollup, new, last), &batch.numbers), &mut reached, now, deadline)
+                .await;
             if reached.number != checkpoint {
                 report.lag = batch.lag(checkpoint, now);
                 let is_counted = |number| Some(number) > checkpoint && Some(number) <= reached.number;
@@ -265,15 +263,16 @@ impl<T> Aggregator<T> {
     async fn count_chunks(
         &self,
         shard: &Shard,
-        chunks: Vec<Chunk>,
+        (chunks, numbers): (Vec<Chunk>, &[SequenceNumber]),
         reached: &mut Checkpoint,
         now: Timestamp,
         deadline: Instant,
     ) -> Result<(), CommitError> {
         for chunk in chunks {
             let recorded = (|| self.record_values(shard, reached, &chunk, now)).retry(patient_backoff());
-            let distinct = with_deadline(deadline, recorded.when(StoreError::is_transient)).await?;
+            let distinct = with_deadline(deadline, recorded.when(CommitError::is_transient)).await?;
             let additions = Additions::of(&self.rollup, &chunk, &distinct);
+            reached.trail = chunk.through.map_or_else(Trail::default, |through| Trail::of(numbers, through));
             *reached = self.add(shard, reached, chunk.through, additions, now, deadline).await?;
         }
         Ok(())
@@ -286,17 +285,18 @@ impl<T> Aggregator<T> {
         checkpoint: &Checkpoint,
         chunk: &Chunk,
         now: Timestamp,
-    ) -> Result<DistinctChanges, StoreError> {
+    ) -> Result<DistinctChanges, CommitError> {
         let mut cached = self.state.lock().await;
         cached.extremes.write(&self.table, &self.rollup, chunk).await?;
         let items = distinct::items(&self.rollup, chunk);
         let Some(through) = chunk.through.filter(|_| !items.is_empty()) else { return Ok(DistinctChanges::new()) };
         let counted = self.rules.claimed(checkpoint.number);
         if self.rollup.retracts() {
-            let position = Position { shard: shard.hash(), checkpoint: counted, through };
+            let rollup = &self.rollup.name;
+            let position = Position { rollup, shard, checkpoint: counted, through, rules: self.rules };
             return cached.holdings.apply(&self.table, position, &items, now).await;
         }
-        cached.first_seen_records.record(&self.table, shard.hash(), counted, &items, self.rules).await
+        Ok(cached.first_seen_records.record(&self.table, shard.hash(), counted, &items, self.rules).await?)
     }
 
     /// Commits additions in the layout. A buffer never has more statistics than one transaction can
@@ -305,7 +305,7 @@ impl<T> Aggregator<T> {
         &self,
         shard: &Shard,
         reached: &Checkpoint,
-        to: Option<crate::SequenceNumber>,
+        to: Option<SequenceNumber>,
         additions: Additions,
         now: Timestamp,
         deadline: Instant,
@@ -317,8 +317,7 @@ impl<T> Aggregator<T> {
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
             let commit = commit.retry(patient_backoff());
-            let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-            with_deadline(deadline, commit.when(transient)).await
+            with_deadline(deadline, commit.when(CommitError::is_transient)).await
         };
         let (reached, to) = self.rules.start((&self.table, &self.rollup.name, shard), reached.clone(), to, now).await?;
         if together.0.len() > TRANSACTION_STATS_MAX {
@@ -355,8 +354,7 @@ impl<T> Aggregator<T> {
                 let commit = Commit { to: None, written: &read.buffer, buffer: Additions::default(), also: None };
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
-            let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-            match with_deadline(deadline, commit.retry(patient_backoff()).when(transient)).await {
+            match with_deadline(deadline, commit.retry(patient_backoff()).when(CommitError::is_transient)).await {
                 Ok(_) => return Ok(()),
                 Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),

@@ -56,6 +56,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) unreadable: Vec<Unreadable<'a>>,
     /// Records that change no statistic.
     pub(crate) ignored: u64,
+    /// The numbers of all records, of any kind.
+    pub(crate) numbers: Vec<SequenceNumber>,
     /// The last record of the batch, of any kind.
     pub(crate) last: Option<SequenceNumber>,
 }
@@ -113,6 +115,7 @@ impl<'a> Batch<'a> {
             return Ok(());
         };
         self.last = self.last.max(Some(number));
+        self.numbers.push(number);
         let spelled = || record.change.sequence_number.to_string();
         let (contributions, unreadable) = reader.contributions(&record)?;
         if contributions.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::declaration::{CheckedGroup, RESERVED_PREFIX};
 use crate::group::{Dimension, Group};
 use crate::key::{Template, TemplateError, list};
@@ -169,38 +171,43 @@ pub(crate) fn check_group<T>(
 }
 
 impl<T> CheckedGroup<T> {
-    /// Whether a statistic of this group may have the key of one of the other group.
-    pub(crate) fn may_have_a_key_of(&self, other: &Self) -> bool {
-        let pairs = [(&self.partition, &other.partition), (&self.sort, &other.sort)];
-        pairs.into_iter().all(|(mine, theirs)| self.segments(mine).may_equal(&other.segments(theirs)))
-    }
-
-    /// The segments of a template between its `#`. A value contains no `#`, so texts are equal only
-    /// if their segments are.
-    fn segments(&self, template: &Template) -> Segments {
-        let mark = |index: usize| match self.group.dimensions.get(index) {
-            Some((_, Dimension::Window(window, _))) => format!("\u{0}{window:?}\u{0}"),
-            _ => "\u{1}".to_owned(),
-        };
-        let marks: Vec<_> = (0..self.group.dimensions.len()).map(mark).collect();
-        Segments(template.render(&marks).split('#').map(ToOwned::to_owned).collect())
+    /// The forms that the keys of the group's statistics have.
+    pub(crate) fn key_forms(&self) -> KeyForms {
+        KeyForms([&self.partition, &self.sort].map(|template| {
+            let mark = |(_, dimension): &(String, Dimension<T>)| match dimension {
+                Dimension::Window(window, _) => format!("{{{window:?}}}"),
+                Dimension::Attribute(_) => "{}".to_owned(),
+            };
+            let marks: Vec<_> = self.group.dimensions.iter().map(mark).collect();
+            template.render(&marks)
+        }))
     }
 }
 
-struct Segments(Vec<String>);
+/// A partition key and a sort key with `{Day}` in place of a label and `{}` in place of another
+/// value. No template has braces beside these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeyForms([String; 2]);
 
-impl Segments {
-    fn may_equal(&self, other: &Self) -> bool {
-        // The labels of two kinds of window never look alike; a label and another text may.
-        let is_window = |segment: &str| segment.len() > 2 && segment.starts_with('\0') && segment.ends_with('\0');
-        let is_fixed = |segment: &str| !segment.contains(['\0', '\u{1}']);
-        let is_digit_first = |segment: &str| segment.starts_with(|first: char| first.is_ascii_digit());
-        let alike = |(a, b): (&String, &String)| {
-            let differ = is_fixed(a) && is_fixed(b) || is_window(a) && is_window(b);
-            // A label begins with the year.
-            let differ = differ || is_window(a) && is_fixed(b) && !is_digit_first(b);
-            a == b || !(differ || is_window(b) && is_fixed(a) && !is_digit_first(a))
-        };
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(alike)
+impl KeyForms {
+    /// Whether a statistic with one form may have the key of one with the other.
+    pub(crate) fn may_equal(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(mine, theirs)| may_equal(mine, theirs))
     }
+}
+
+/// A value contains no `#`, so texts are equal only if their segments are.
+fn may_equal(mine: &str, theirs: &str) -> bool {
+    // The labels of two kinds of window never look alike; a label and another text may.
+    let is_window =
+        |segment: &str| segment.len() > 2 && segment.starts_with('{') && segment.find('}') == Some(segment.len() - 1);
+    let is_fixed = |segment: &str| !segment.contains('{');
+    let is_digit_first = |segment: &str| segment.starts_with(|first: char| first.is_ascii_digit());
+    let alike = |(a, b): (&str, &str)| {
+        let differ = is_fixed(a) && is_fixed(b) || is_window(a) && is_window(b);
+        // A label begins with the year.
+        let differ = differ || is_window(a) && is_fixed(b) && !is_digit_first(b);
+        a == b || !(differ || is_window(b) && is_fixed(a) && !is_digit_first(a))
+    };
+    mine.split('#').count() == theirs.split('#').count() && mine.split('#').zip(theirs.split('#')).all(alike)
 }

@@ -33,7 +33,6 @@ impl SequenceNumber {
     pub const ZERO: Self = Self { high: 0, low: 0 };
 
     /// At or above every number of a stream.
-    #[cfg(feature = "recount")]
     pub(crate) const MAX: Self = Self { high: u64::MAX, low: u128::MAX };
 
     const LOW_DIGITS: usize = 21;

@@ -31,6 +31,8 @@ pub struct Rollup<T> {
     pub(crate) on_modify: Policy,
     pub(crate) on_remove: Policy,
     pub(crate) on_ttl: Policy,
+    pub(crate) version: u32,
+    pub(crate) changed_declaration: Policy,
 }
 
 /// A group whose templates are parsed.
@@ -51,11 +53,14 @@ pub struct RollupBuilder<T> {
     on_modify: Policy,
     on_remove: Policy,
     on_ttl: Policy,
+    version: u32,
+    changed_declaration: Policy,
 }
 
 impl<T> Rollup<T> {
-    /// Starts a declaration. The name is part of the keys of checkpoints and first-seen records, so
-    /// another name counts all items again.
+    /// Starts a declaration. The name is part of the keys of checkpoints and first-seen records. A
+    /// rollup whose statistics another one keeps in the table counts nothing, so a rollup cannot be
+    /// renamed.
     ///
     /// Without other words, modifications and deletions are retracted, and a deletion by TTL is
     /// not: an item that expires was there.
@@ -67,6 +72,8 @@ impl<T> Rollup<T> {
             on_modify: Policy::Retract,
             on_remove: Policy::Retract,
             on_ttl: Policy::Keep,
+            version: 0,
+            changed_declaration: Policy::Retract,
         }
     }
 
@@ -122,12 +129,28 @@ impl<T> RollupBuilder<T> {
         Self { on_ttl, ..self }
     }
 
+    /// The version of what the crate cannot see: the closures, the reader, and the type of the
+    /// items. Raise it when one of them changes so that an item counts for other statistics, or is
+    /// read where it was not. 0 without it.
+    pub fn version(self, version: u32) -> Self {
+        Self { version, ..self }
+    }
+
+    /// What happens when this declaration differs from the one that the statistics were counted
+    /// with. [`Policy::Retract`] counts nothing until a recount with a repair has taken back what
+    /// the earlier declaration has added; it is the default. [`Policy::Keep`] counts on at once:
+    /// until such a recount, the statistics that the change concerns are wrong, and may be
+    /// negative.
+    pub fn changed_declaration(self, changed_declaration: Policy) -> Self {
+        Self { changed_declaration, ..self }
+    }
+
     /// Checks the declaration as a whole.
     ///
     /// # Errors
     /// The first mistake, which names the measure or the group.
     pub fn build(self) -> Result<Rollup<T>, DeclarationError> {
-        let Self { name, measures, groups, on_modify, on_remove, on_ttl } = self;
+        let Self { name, measures, groups, on_modify, on_remove, on_ttl, version, changed_declaration } = self;
         check_name("the rollup", &name)?;
         if measures.is_empty() {
             return Err(DeclarationError::Nothing("measure"));
@@ -173,13 +196,13 @@ impl<T> RollupBuilder<T> {
                 if group.group.name == other.group.name {
                     return Err(DeclarationError::Twice(format!("group `{}`", group.group.name)));
                 }
-                if group.may_have_a_key_of(other) {
+                if group.key_forms().may_equal(&other.key_forms()) {
                     let (other, group) = names();
                     return Err(DeclarationError::SameKeys(other, group));
                 }
             }
         }
-        Ok(Rollup { name, measures, groups, on_modify, on_remove, on_ttl })
+        Ok(Rollup { name, measures, groups, on_modify, on_remove, on_ttl, version, changed_declaration })
     }
 }
 

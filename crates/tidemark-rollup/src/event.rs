@@ -61,7 +61,7 @@ pub(crate) struct Images<'a> {
     #[serde(borrow, default)]
     approximate_creation_date_time: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    keys: HashMap<Cow<'a, str>, &'a RawValue>,
+    pub(crate) keys: HashMap<Cow<'a, str>, &'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) new_image: Option<&'a RawValue>,
     #[serde(borrow, default)]

@@ -11,15 +11,18 @@ use jiff::Timestamp;
 
 use crate::SequenceNumber;
 use crate::additions::{Addition, Additions, ItemKey};
-use crate::aggregator::Layout;
 use crate::chunk::{Chunk, TRANSACTION_STATS_MAX, chunks};
 use crate::contribution::Change;
-use crate::declaration::Rollup;
+use crate::declaration::{Policy, Rollup};
+use crate::declared::Declared;
 use crate::distinct::holding::Holding;
 use crate::distinct::holdings::HoldingItem;
 use crate::distinct::{self, DistinctChanges};
+use crate::guard::{DECLARATIONS, Entry};
+use crate::layout::Layout;
 use crate::shard::{Checkpoint, Shard};
 use crate::table::Item;
+use crate::trail::Trail;
 
 /// A [write unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html)
 /// pays for one kilobyte.
@@ -76,13 +79,15 @@ struct Model {
     stats: BTreeMap<ItemKey, Addition>,
     first_seen: BTreeMap<ItemKey, BTreeSet<String>>,
     holdings: BTreeMap<ItemKey, Holding>,
+    /// A holding that no batch has changed yet.
+    known: Holding,
     checkpoint: Checkpoint,
     cost: Cost,
 }
 
 impl<T> Rollup<T> {
-    /// The cost of batches, each with the changes of its records. One tumbling window ends after
-    /// the last batch. `key_names` are the names of the table's keys.
+    /// The cost of batches, each with the changes of its records, in a new table with one shard. One
+    /// tumbling window ends after the last batch. `key_names` are the names of the table's keys.
     pub fn explain(
         &self,
         layout: Layout,
@@ -90,7 +95,39 @@ impl<T> Rollup<T> {
         indexes: &[Index],
         batches: impl IntoIterator<Item = Vec<Change<T>>>,
     ) -> Cost {
-        let mut model = Model::default();
+        self.explain_model(Model::default(), layout, key_names, indexes, batches)
+    }
+
+    /// The same after some days in a table with so many partitions, if the distinct values come
+    /// from all of them. Each partition gets a new shard every four hours. With retraction, the
+    /// item of a value remembers the shards that have changed it, so it is larger.
+    pub fn explain_with_partitions(
+        &self,
+        partitions: u16,
+        layout: Layout,
+        key_names: [&str; 2],
+        indexes: &[Index],
+        batches: impl IntoIterator<Item = Vec<Change<T>>>,
+    ) -> Cost {
+        let model = Model { known: Holding::after_days(partitions.into()), ..Model::default() };
+        self.explain_model(model, layout, key_names, indexes, batches)
+    }
+
+    fn explain_model(
+        &self,
+        mut model: Model,
+        layout: Layout,
+        key_names: [&str; 2],
+        indexes: &[Index],
+        batches: impl IntoIterator<Item = Vec<Change<T>>>,
+    ) -> Cost {
+        // A new rollup enters its declaration. A new shard reads it, and what waits in quarantine.
+        let declared = Declared::of(self);
+        model.checkpoint.declaration = Some(declared.fingerprint());
+        let entry = item_bytes(&Entry::sample(declared));
+        model.cost.write_units +=
+            write_units(entry + key_bytes(key_names, &(DECLARATIONS.to_owned(), self.name.clone())));
+        model.cost.read_units += if self.on_modify == Policy::Retract { 2.0 } else { 1.0 };
         let shard = Shard::new(
             "arn:aws:dynamodb:us-east-1:123456789012:table/table/stream/2025-10-01T00:00:00.000",
             "shardId-00000001700000000000-00000000",
@@ -111,9 +148,11 @@ impl<T> Rollup<T> {
             }
             model.cost.read_units +=
                 read_units(bytes(&model.checkpoint.item(now), &shard.key_texts(&self.name))).max(1.0);
+            let numbers: Vec<_> = records.iter().map(|(number, _)| *number).collect();
             for chunk in chunks(self, records.iter().map(|(number, all)| (*number, all)), number) {
                 let distinct = self.record(&mut model, &shard, &chunk, now, &bytes);
                 let additions = Additions::of(self, &chunk, &distinct);
+                model.checkpoint.trail = Trail::of(&numbers, number);
                 let together = model.checkpoint.buffer.clone().plus(additions);
                 let is_kept =
                     layout == Layout::Buffers && together.fits_buffer() && together.0.len() <= TRANSACTION_STATS_MAX;
@@ -145,7 +184,8 @@ impl<T> Rollup<T> {
                 let is_new = !model.holdings.contains_key(&key);
                 // A warm instance has read or written the other items.
                 model.cost.read_units += if is_new { 0.5 } else { 0.0 };
-                let holding = model.holdings.entry(key.clone()).or_default();
+                let known = || model.known.clone();
+                let holding = model.holdings.entry(key.clone()).or_insert_with(known);
                 let before = bytes(&HoldingItem::sample(holding), &key);
                 if !holding.apply(shard.hash(), model.checkpoint.number, &item.changes, now) {
                     continue;

@@ -55,6 +55,18 @@ pub fn maximum<T, V: Into<Option<i64>>>(value: impl Fn(&T) -> V + Send + Sync + 
 }
 
 impl<T> MeasureKind<T> {
+    /// What it is called in a declaration.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Sum { .. } => "sum",
+            Self::Average { .. } => "average",
+            Self::Distinct { .. } => "distinct",
+            Self::Minimum { .. } => "minimum",
+            Self::Maximum { .. } => "maximum",
+        }
+    }
+
     /// The attributes of a statistic that hold the measure.
     pub(crate) fn attributes(&self, name: &str) -> Vec<String> {
         match self {
@@ -76,13 +88,6 @@ impl<T> MeasureKind<T> {
 
 impl<T> fmt::Debug for Measure<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            MeasureKind::Count => "count",
-            MeasureKind::Sum { .. } => "sum",
-            MeasureKind::Average { .. } => "average",
-            MeasureKind::Distinct { .. } => "distinct",
-            MeasureKind::Minimum { .. } => "minimum",
-            MeasureKind::Maximum { .. } => "maximum",
-        })
+        f.write_str(self.0.name())
     }
 }

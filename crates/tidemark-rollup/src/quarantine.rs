@@ -80,12 +80,18 @@ impl Ending {
 }
 
 impl QuarantinedRecord {
-    /// The key of the record's item in `items`, if the record has one.
+    /// The keys of the record's item, if the record has them.
     #[cfg(feature = "recount")]
-    pub(crate) fn key(&self, items: &Table) -> Option<(String, String)> {
+    pub(crate) fn item_keys(&self) -> Option<Item> {
         let record: crate::event::Record<'_> = serde_json::from_str(&self.record).ok()?;
-        let [partition, sort] = items.key_names();
-        record.change.key(partition).zip(record.change.key(sort))
+        let keys = serde_json::to_string(&record.change.keys).ok()?;
+        Some(serde_json::from_str::<serde_dynamo::Item>(&keys).ok()?.into())
+    }
+
+    /// What tells the record's item from the others of `items`, if the record has its keys.
+    #[cfg(feature = "recount")]
+    pub(crate) fn identity(&self, items: &Table) -> Option<(String, String)> {
+        crate::recount::identity(&self.item_keys()?, items.key_names()[0])
     }
 }
 
@@ -127,6 +133,12 @@ pub(crate) async fn put(
 /// The records in quarantine, of all shards, waiting and settled.
 pub(crate) async fn list(table: &Table, rollup: &str) -> Result<Vec<QuarantinedRecord>, StoreError> {
     let items = table.partition(&partition(rollup), None).await?;
+    items.into_iter().map(|item| read(table, item)).collect()
+}
+
+/// Some of the records that wait: those of one page.
+pub(crate) async fn waiting(table: &Table, rollup: &str) -> Result<Vec<QuarantinedRecord>, StoreError> {
+    let items = table.page(&partition(rollup), "ending").await?;
     items.into_iter().map(|item| read(table, item)).collect()
 }
 

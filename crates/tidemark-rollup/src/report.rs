@@ -2,9 +2,11 @@
 
 use jiff::SignedDuration;
 
+use crate::SequenceNumber;
 use crate::declaration::Rollup;
 use crate::error::StoreError;
 use crate::event::Reply;
+use crate::guard::CountRefusal;
 use crate::table::Table;
 
 /// Why a batch was not counted. Lambda delivers it again.
@@ -30,9 +32,19 @@ pub enum AggregateError {
     /// A record does not have an image that its change needs.
     #[error("a record lacks an image: the stream needs StreamViewType NEW_AND_OLD_IMAGES; nothing was counted")]
     NoImages,
+    /// The declaration or the stream would make right statistics wrong.
+    #[error("{0}; nothing was counted")]
+    Refused(#[from] CountRefusal),
     /// DynamoDB failed before any part of the batch was counted.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A record lies between counted ones, but was not counted. The mapping delivers several batches
+    /// of one shard at once, or its filters have changed since the record was delivered.
+    #[error(
+        "the record {0} lies between counted records, but was not delivered with them: the event source mapping needs \
+         ParallelizationFactor 1, and filters that did not change since; nothing was counted"
+    )]
+    Interleaved(SequenceNumber),
     /// The checkpoint moved at each attempt: several batches of the shard run at once.
     #[error(
         "another invocation moved the checkpoint at each of {0} attempts: does the mapping have a ParallelizationFactor above 1?"
@@ -54,7 +66,9 @@ impl AggregateError {
             Self::ReservedAttribute(_) => "reserved-attribute",
             Self::NotABatch(_) => "not-a-batch",
             Self::NoImages => "no-images",
+            Self::Refused(_) => "refused",
             Self::Store(_) => "store",
+            Self::Interleaved(_) => "interleaved",
             Self::Contended(_) => "contended",
         }
     }

@@ -1,12 +1,15 @@
 //! The rules that the simulation can leave out, to see that it finds the miscounts. Without the
 //! feature `sim` each of them holds.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::batch::Contributions;
 use crate::checkpoint::{FirstSeen, SequenceNumber, ShardHash};
 use crate::contribution::Change;
 use crate::declaration::Rollup;
+use crate::distinct::holding::Holding;
 use crate::shard::{Checkpoint, CommitError, Shard};
 use crate::table::Table;
 
@@ -17,6 +20,27 @@ impl Rules {
     /// The contributions of a change.
     pub(crate) fn contributions<T>(self, rollup: &Rollup<T>, change: Change<T>) -> Contributions {
         rollup.contributions(&change)
+    }
+
+    /// Whether a changed declaration is refused.
+    pub(crate) fn guards_declaration(self) -> bool {
+        true
+    }
+
+    /// Whether the stream of another table is refused.
+    pub(crate) fn guards_tables(self) -> bool {
+        true
+    }
+
+    /// Whether a recount refuses to judge when it may have read the wrong items.
+    #[cfg(feature = "recount")]
+    pub(crate) fn guards_recounts(self) -> bool {
+        true
+    }
+
+    /// Folds the shards of a holding whose checkpoint has passed what they have applied.
+    pub(crate) fn fold(self, holding: &mut Holding, passed: &BTreeMap<ShardHash, SequenceNumber>) {
+        holding.fold(passed);
     }
 
     /// The checkpoint with which a chunk's values are recorded.

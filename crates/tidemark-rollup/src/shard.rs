@@ -1,7 +1,7 @@
 //! A shard of the stream: how far it is counted, and the one write that adds to statistics and
 //! moves its checkpoint.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use jiff::{SignedDuration, Timestamp};
@@ -12,6 +12,7 @@ use crate::declaration::RESERVED_PREFIX;
 use crate::error::StoreError;
 use crate::error::unless_condition_failed;
 use crate::table::{Item, TTL_ATTRIBUTE, Table};
+use crate::trail::Trail;
 use crate::{SequenceNumber, ShardHash};
 
 /// How long a checkpoint is kept after its last move. A stream keeps its records for 24 hours, so
@@ -26,6 +27,9 @@ const SEQUENCE_NUMBER: &str = "sequenceNumber";
 const VERSION: &str = "version";
 const BUFFER: &str = "buffer";
 const MOVED_AT: &str = "movedAt";
+const DECLARATION: &str = "declaration";
+const QUARANTINED: &str = "quarantined";
+const TRAIL: &str = "trail";
 
 /// A shard of a stream. Shard ids are unique only within their stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +44,15 @@ pub(crate) struct Checkpoint {
     /// The last record that is counted; `None` before the first.
     pub(crate) number: Option<SequenceNumber>,
     /// Grows by one with each write; 0 before the first.
-    version: u64,
+    pub(crate) version: u64,
     /// Counted, but not yet added to the statistics.
     pub(crate) buffer: Additions,
+    /// The fingerprint of the declaration that the last write was counted with.
+    pub(crate) declaration: Option<String>,
+    /// Whether records of the shard, or of a shard before it, may wait in quarantine.
+    pub(crate) has_quarantined: bool,
+    /// The records of the last batch.
+    pub(crate) trail: Trail,
 }
 
 /// What a commit writes.
@@ -67,6 +77,13 @@ pub(crate) enum CommitError {
     /// Anything else.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl CommitError {
+    /// Whether the same request may succeed soon.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_transient())
+    }
 }
 
 impl Shard {
@@ -109,6 +126,20 @@ impl Shard {
     /// A strongly consistent read of the checkpoint.
     pub(crate) async fn checkpoint(&self, table: &Table, rollup: &str) -> Result<Checkpoint, StoreError> {
         table.get(self.key(table, rollup)).await?.as_ref().map_or(Ok(Checkpoint::default()), Checkpoint::of)
+    }
+
+    /// The checkpoints of all shards of the stream.
+    pub(crate) async fn checkpoints(
+        &self,
+        table: &Table,
+        rollup: &str,
+    ) -> Result<BTreeMap<ShardHash, SequenceNumber>, StoreError> {
+        let items = table.partition(&checkpoint_partition(rollup, &self.stream_arn), None).await?;
+        let number = |item: &Item| {
+            let shard = Self::new(&self.stream_arn, table.key_of(item)?.1);
+            Some((shard.hash(), item.get(SEQUENCE_NUMBER)?.as_s().ok()?.parse().ok()?))
+        };
+        Ok(items.iter().filter_map(number).collect())
     }
 
     /// Writes all of a commit or nothing.
@@ -178,7 +209,7 @@ impl Shard {
 impl Checkpoint {
     /// The checkpoint after a commit.
     pub(crate) fn next(&self, to: Option<SequenceNumber>, buffer: Additions) -> Self {
-        Self { number: to.or(self.number), version: self.version + 1, buffer }
+        Self { number: to.or(self.number), version: self.version + 1, buffer, ..self.clone() }
     }
 
     /// The item without its key, to know its size.
@@ -196,7 +227,12 @@ impl Checkpoint {
             Some(Err(_)) => return Err(unreadable("a readable buffer")),
         };
         let number = number.ok_or_else(|| unreadable("a sequence number"))?;
-        Ok(Self { number: Some(number), version: version.ok_or_else(|| unreadable("a version"))?, buffer })
+        let declaration = item.get(DECLARATION).and_then(|text| text.as_s().ok()).cloned();
+        let has_quarantined = item.contains_key(QUARANTINED);
+        let version = version.ok_or_else(|| unreadable("a version"))?;
+        let trail =
+            item.get(TRAIL).and_then(|trail| Trail::from_bytes(trail.as_b().ok()?.as_ref())).unwrap_or_default();
+        Ok(Self { number: Some(number), version, buffer, declaration, has_quarantined, trail })
     }
 
     /// The attributes of the item beside its key. It expires if `ttl_name` is given, but a
@@ -209,6 +245,11 @@ impl Checkpoint {
         ]);
         if let Some(last) = self.number {
             item.insert(SEQUENCE_NUMBER.to_owned(), AttributeValue::S(last.to_string()));
+        }
+        item.extend(self.declaration.clone().map(|text| (DECLARATION.to_owned(), AttributeValue::S(text))));
+        item.extend(self.trail.to_bytes().map(|bytes| (TRAIL.to_owned(), AttributeValue::B(bytes.into()))));
+        if self.has_quarantined {
+            item.insert(QUARANTINED.to_owned(), AttributeValue::Bool(true));
         }
         if self.buffer.0.is_empty() {
             let expires_at = number((now + RETENTION).as_second());

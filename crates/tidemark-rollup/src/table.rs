@@ -40,7 +40,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table `name` with the names of its partition key and its sort key. Both are strings.
+    /// The table `name` with the names of its partition key and its sort key. Both are strings in a
+    /// table of statistics. Items may have keys of any type, or no sort key; their statistics then
+    /// are in a table of their own.
     pub fn new(
         client: Client,
         name: impl Into<String>,
@@ -49,6 +51,13 @@ impl Table {
     ) -> Self {
         let (partition_key, sort_key) = (partition_key.into(), sort_key.into());
         Self { client, name: name.into(), partition_key, sort_key, ttl_attribute: TTL_ATTRIBUTE.to_owned() }
+    }
+
+    /// A table of items, for a recount or a redrive: its keys may have any type, and its sort key, if
+    /// it has one, any name. It cannot have statistics.
+    #[cfg(feature = "recount")]
+    pub fn of_items(client: Client, name: impl Into<String>, partition_key: impl Into<String>) -> Self {
+        Self::new(client, name, partition_key, "")
     }
 
     /// The name of the table's TTL attribute, [`TTL_ATTRIBUTE`] without it. The crate writes the
@@ -81,7 +90,19 @@ impl Table {
 
     /// A strongly consistent `GetItem`.
     pub(crate) async fn get(&self, key: Item) -> Result<Option<Item>, StoreError> {
-        Ok(self.client.get_item().table_name(&self.name).set_key(Some(key)).consistent_read(true).send().await?.item)
+        let request = self.client.get_item().table_name(&self.name).set_key(Some(key)).consistent_read(true);
+        match request.send().await {
+            Ok(answer) => Ok(answer.item),
+            // Each batch begins with such a read, so nothing is counted then.
+            Err(error) if error.code() == Some("ValidationException") => Err(StoreError::Refused(format!(
+                "{}; statistics need a table with the string keys `{}` and `{}`, which may be another table than that of \
+                 the items",
+                StoreError::from(error),
+                self.partition_key,
+                self.sort_key
+            ))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Reads items by key, in no particular order.
@@ -129,6 +150,15 @@ impl Table {
             }
         }
         Err(StoreError::Refused(format!("{partition} has more than {PAGES_MAX} pages")))
+    }
+
+    /// The first page of a partition, without the items that have an attribute.
+    pub(crate) async fn page(&self, partition: &str, without: &str) -> Result<Vec<Item>, StoreError> {
+        let page = self.query().consistent_read(true).key_condition_expression("#pk = :pk");
+        let page = page.expression_attribute_names("#pk", &self.partition_key);
+        let page = page.expression_attribute_values(":pk", AttributeValue::S(partition.to_owned()));
+        let page = page.filter_expression("attribute_not_exists(#without)");
+        Ok(page.expression_attribute_names("#without", without).send().await?.items.unwrap_or_default())
     }
 
     /// Reads up to 100 items in one transaction, in the order of their keys.

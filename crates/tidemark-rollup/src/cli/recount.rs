@@ -97,6 +97,8 @@ async fn report<T: Clone>(
         let lowering = repair.unwrap_or_default();
         let planned = corrections(&measured, lowering != Lowering::Nothing);
         let is_right = planned.is_empty() && measured.unrecorded == 0 && measured.wrong_holdings == 0;
+        // A repair accepts a changed declaration, also if nothing is wrong.
+        let is_right = is_right && !measured.is_new_declaration();
         if repair.is_none() || is_right {
             return Ok(RecountReport { measured, ..RecountReport::default() });
         }

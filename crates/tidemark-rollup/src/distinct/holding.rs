@@ -17,6 +17,11 @@ use crate::{SequenceNumber, ShardHash};
 /// hours, so no older record can come back.
 pub(crate) const SHARD_RETENTION: SignedDuration = SignedDuration::from_hours(3 * 24);
 
+/// How many shards a holding has before those are folded whose checkpoint has passed them. A shard
+/// takes about 77 bytes. Without this, a table with 300 partitions would fill the 400 KB of an item
+/// in three days.
+pub(crate) const SHARDS_MAX: usize = 32;
+
 /// The state of one value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holding {
@@ -24,6 +29,9 @@ pub(crate) struct Holding {
     pub(crate) held: BTreeMap<String, i64>,
     /// What each shard has applied, by the shard's hash.
     pub(crate) shards: BTreeMap<ShardHash, Applied>,
+    /// Whether shards were folded. A shard that is missing here may have been one of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) folded: bool,
 }
 
 /// The records of one shard that are part of [`Holding::held`].
@@ -71,6 +79,32 @@ impl Holding {
         self.shards.retain(|_, applied| applied.at > (now - SHARD_RETENTION).as_second());
         self.shards.insert(shard, Applied { through, at: now.as_second(), crossings });
         true
+    }
+
+    /// The holding of a value that all shards of a table have changed for some days.
+    pub(crate) fn after_days(partitions: usize) -> Self {
+        // Every four hours for the time that a shard is kept.
+        let ever = partitions * usize::try_from(SHARD_RETENTION.as_hours() / 4).unwrap_or_default();
+        let shards = ever.min(partitions.max(SHARDS_MAX)) - 1;
+        let through = SequenceNumber::MAX;
+        let applied = Applied { through, at: 1_700_000_000, crossings: Vec::new() };
+        let hash = |index: usize| ShardHash((index as u64).to_be_bytes());
+        Self { shards: (0..shards).map(|index| (hash(index), applied.clone())).collect(), ..Self::default() }
+    }
+
+    /// Removes the shards whose checkpoint has passed all that they have applied: their replays skip
+    /// it because of the checkpoint. `passed` has checkpoints, which may be outdated.
+    pub(crate) fn fold(&mut self, passed: &BTreeMap<ShardHash, SequenceNumber>) {
+        if self.shards.len() > SHARDS_MAX {
+            self.shards.retain(|shard, applied| passed.get(shard).is_none_or(|passed| *passed < applied.through));
+            self.folded = true;
+        }
+    }
+
+    /// Whether the shard may have been folded. An invocation that still has the checkpoint from
+    /// before would apply its records once more: it must read the checkpoint again.
+    pub(crate) fn may_have_folded(&self, shard: ShardHash) -> bool {
+        self.folded && !self.shards.contains_key(&shard)
     }
 
     /// What a commit of the shard from `checkpoint` to `through` adds to the number of distinct

@@ -5,16 +5,21 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::additions::ItemKey;
-use crate::distinct::holding::{Holding, SHARD_RETENTION};
+use crate::distinct::holding::{Holding, SHARD_RETENTION, SHARDS_MAX};
 use crate::distinct::{Cache, DistinctChanges, ItemChanges, REQUESTS_MAX};
 use crate::error::StoreError;
 use crate::error::unless_condition_failed;
+use crate::rules::Rules;
+use crate::shard::{CommitError, Shard};
 use crate::table::{BATCH_GET_MAX, Item, Retry, Table};
 use crate::{SequenceNumber, ShardHash};
+
+/// How long known checkpoints are used before they are read again to fold holdings.
+const PASSED_AGE: SignedDuration = SignedDuration::from_mins(1);
 
 /// A holding as an item. Each write replaces it, on the condition that its version is the one that
 /// was read.
@@ -39,32 +44,61 @@ impl HoldingItem {
 pub(crate) struct Holdings {
     /// Possibly outdated: the condition of each write finds that out.
     cache: Cache<HoldingItem>,
+    /// Checkpoints of the stream's shards. They only grow, so outdated ones are safe.
+    passed: BTreeMap<ShardHash, SequenceNumber>,
+    /// When they were read.
+    passed_at: Option<Timestamp>,
 }
 
 /// Where a chunk stands in its shard.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Position {
-    pub(crate) shard: ShardHash,
+pub(crate) struct Position<'p> {
+    pub(crate) rollup: &'p str,
+    pub(crate) shard: &'p Shard,
     pub(crate) checkpoint: Option<SequenceNumber>,
     /// The last record of the chunk.
     pub(crate) through: SequenceNumber,
+    pub(crate) rules: Rules,
+}
+
+impl Position<'_> {
+    /// Stops an invocation whose checkpoint is outdated from applying records once more to a
+    /// holding that was read before, and that has folded its shard.
+    async fn check(&self, table: &Table, holding: &Holding) -> Result<(), CommitError> {
+        if !holding.may_have_folded(self.shard.hash()) {
+            return Ok(());
+        }
+        let now = self.shard.checkpoint(table, self.rollup).await?.number;
+        if now == self.checkpoint { Ok(()) } else { Err(CommitError::CheckpointMoved) }
+    }
 }
 
 impl Holdings {
     /// Applies the changes of a chunk. Returns what its commit adds to the distinct counts.
+    ///
+    /// # Errors
+    /// [`CommitError::CheckpointMoved`] if the position is outdated.
     pub(crate) async fn apply(
         &mut self,
         table: &Table,
-        position: Position,
+        position: Position<'_>,
         items: &BTreeMap<ItemKey, ItemChanges>,
         now: Timestamp,
-    ) -> Result<DistinctChanges, StoreError> {
+    ) -> Result<DistinctChanges, CommitError> {
         self.read_unknown(table, items.keys()).await?;
+        self.read_passed(table, position, items.keys(), now).await?;
+        let hash = position.shard.hash();
+        // One check for all: they were read before.
+        let folded = items.keys().filter_map(|key| self.cache.get(key)).find(|of| of.holding.may_have_folded(hash));
+        if let Some(folded) = folded {
+            position.check(table, &folded.holding).await?;
+        }
         let known = |key| self.cache.get(key).cloned().unwrap_or_default();
+        let passed = &self.passed;
         let applied: Vec<_> = stream::iter(items)
             .map(|(key, changes)| {
                 let known = known(key);
-                async move { (key, changes, apply(table, position, key, changes, known, now).await) }
+                async move { (key, changes, apply(table, position, key, changes, (known, passed), now).await) }
             })
             .buffer_unordered(REQUESTS_MAX)
             .collect()
@@ -74,13 +108,30 @@ impl Holdings {
         for (key, changes, item) in applied {
             // The state of a failed write is unknown.
             let item = item.inspect_err(|_| self.cache.remove(key))?;
-            for (entry, change) in item.holding.uncommitted(position.shard, position.checkpoint, position.through) {
+            for (entry, change) in item.holding.uncommitted(hash, position.checkpoint, position.through) {
                 let Some(stat) = changes.entries.get(entry) else { continue };
                 *counts.entry(stat.clone()).or_default() += change;
             }
             self.cache.insert(key.clone(), item);
         }
         Ok(counts)
+    }
+
+    /// Reads the checkpoints of the stream if a holding has too many shards.
+    async fn read_passed(
+        &mut self,
+        table: &Table,
+        position: Position<'_>,
+        mut keys: impl Iterator<Item = &ItemKey>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let is_fresh = self.passed_at.is_some_and(|at| now.duration_since(at).abs() < PASSED_AGE);
+        let is_full = |key| self.cache.get(key).is_some_and(|item| item.holding.shards.len() >= SHARDS_MAX);
+        if !is_fresh && keys.any(is_full) {
+            self.passed = position.shard.checkpoints(table, position.rollup).await?;
+            self.passed_at = Some(now);
+        }
+        Ok(())
     }
 
     async fn read_unknown(&mut self, table: &Table, keys: impl Iterator<Item = &ItemKey>) -> Result<(), StoreError> {
@@ -116,18 +167,19 @@ pub(crate) async fn read_all(
 /// Applies the changes to one item. `known` may be outdated.
 async fn apply(
     table: &Table,
-    position: Position,
+    position: Position<'_>,
     key: &ItemKey,
     changes: &ItemChanges,
-    mut known: HoldingItem,
+    (mut known, passed): (HoldingItem, &BTreeMap<ShardHash, SequenceNumber>),
     now: Timestamp,
-) -> Result<HoldingItem, StoreError> {
+) -> Result<HoldingItem, CommitError> {
     let mut retry = Retry::new();
     loop {
         let version = known.version;
-        if !known.holding.apply(position.shard, position.checkpoint, &changes.changes, now) {
+        if !known.holding.apply(position.shard.hash(), position.checkpoint, &changes.changes, now) {
             return Ok(known);
         }
+        position.rules.fold(&mut known.holding, passed);
         // A new item begins with the time, so that no instance knows its versions from an item that
         // was deleted.
         known.version = if version == 0 { u64::try_from(now.as_microsecond()).unwrap_or(1) } else { version + 1 };
@@ -137,10 +189,11 @@ async fn apply(
             return Ok(known);
         }
         if !retry.wait().await {
-            return Err(StoreError::Busy(format!("the holding {} {} changes all the time", key.0, key.1)));
+            return Err(StoreError::Busy(format!("the holding {} {} changes all the time", key.0, key.1)).into());
         }
         let item = table.get(table.key(&key.0, &key.1)).await?;
         known = item.map(read).transpose()?.unwrap_or_default();
+        position.check(table, &known.holding).await?;
     }
 }
 

@@ -5,8 +5,10 @@
 //! stream. A record after that moment's checkpoint tells the item as it was counted: its old image.
 //! A record before it that came while the items were read tells it with its new image.
 
+mod accept;
 mod changes;
 mod compare;
+mod keys;
 mod read;
 mod redrive;
 mod refusal;
@@ -28,11 +30,14 @@ use crate::declaration::Policy;
 use crate::error::StoreError;
 use crate::shard::Checkpoint;
 use crate::table::{Item, Table};
+use accept::Acceptance;
 use changes::{ItemChange, ShardChanges};
+use keys::KeyNames;
 use redrive::Quarantined;
 use refusal::{check_items, check_stream};
 use snapshot::Snapshot;
 
+pub(crate) use keys::identity;
 pub use redrive::RedriveOutcome;
 pub use refusal::RecountRefusal;
 pub use repair::{Correction, Lowering, RepairError, RepairReport, corrections};
@@ -130,6 +135,7 @@ pub struct Measurement {
     pub(crate) repair: Checkpoint,
     pub(crate) missing: Vec<DistinctValue>,
     pub(crate) holdings: BTreeMap<ItemKey, BTreeMap<String, HoldingError>>,
+    pub(crate) acceptance: Option<Acceptance>,
 }
 
 /// The error of an entry of a holding.
@@ -209,9 +215,10 @@ impl<'a, T: Clone> Recounter<'a, T> {
     /// page.
     pub async fn measure(&self, scope: &Scope, progress: impl Fn(Progress)) -> Result<Measurement, RecountError> {
         let (rollup, table) = (&self.aggregator.rollup, &self.aggregator.table);
-        let stream_arn = self.stream_arn().await?;
+        let (stream_arn, keys) = self.stream().await?;
+        let entry = self.entry(&stream_arn).await?;
         let before = Snapshot::read(table, &rollup.name, &stream_arn, &BTreeSet::new()).await?;
-        let read = self.read(scope, &progress).await?;
+        let read = self.read(scope, &keys, &progress).await?;
 
         let mut stats = read.stats.clone();
         stats.extend(read.states.values().flat_map(|item| self.stat_keys(item)));
@@ -226,7 +233,7 @@ impl<'a, T: Clone> Recounter<'a, T> {
                 Policy::Keep => Quarantined::read(table, rollup, &self.items).await?,
                 Policy::Retract => Quarantined::default(),
             };
-            let counted = self.counted(read.states.clone(), &records, &moment.numbers(), quarantined);
+            let counted = self.counted((read.states.clone(), &keys), &records, &moment.numbers(), quarantined);
             let new = counted.states.values().flat_map(|item| self.stat_keys(item));
             // A statistic may exist only in the buffer of a checkpoint.
             let new: Vec<_> = new.chain(moment.buffered().0.into_keys()).collect();
@@ -234,14 +241,18 @@ impl<'a, T: Clone> Recounter<'a, T> {
                 stats.extend(new);
                 continue;
             }
-            check_stream(&stream_arn, scope, &read, &moment, &counted)?;
+            let guards = self.aggregator.rules.guards_recounts();
+            if guards {
+                check_stream(&stream_arn, scope, &read, &moment, &counted)?;
+            }
             // An item that waits in quarantine was read, too.
             let left = counted.states.len() as u64 + counted.kept_out;
             let left_and_pending = [left, counted.left_out];
             let mut measured = self.compare(&stats, &stream_arn, &moment, counted, held, &records).await?;
             measured.unreadable = read.unreadable;
             measured.progress = read.progress;
-            if !self.judges_few_items {
+            measured.acceptance = self.acceptance(entry.as_ref(), scope, &stream_arn, &moment, &records);
+            if guards && !self.judges_few_items {
                 check_items(scope, &measured, left_and_pending)?;
             }
             return Ok(measured);
@@ -257,7 +268,7 @@ impl<'a, T: Clone> Recounter<'a, T> {
     /// The items as the checkpoints of a moment know them. `states` were read before.
     fn counted(
         &self,
-        mut states: States<T>,
+        (mut states, keys): (States<T>, &KeyNames),
         records: &[(String, ShardChanges)],
         moment: &BTreeMap<String, SequenceNumber>,
         quarantined: Quarantined,
@@ -268,8 +279,9 @@ impl<'a, T: Clone> Recounter<'a, T> {
         for (shard, changes) in records {
             let checkpoint = moment.get(shard).copied();
             for change in changes {
-                let Some(key) = self.items.key_of(&change.key) else { continue };
-                if settled.contains(&key) || self.aggregator.rollup.owns(&key.0, &key.1) {
+                let Some(key) = keys.identity(&change.key) else { continue };
+                let own = self.aggregator.table.key_of(&change.key);
+                if settled.contains(&key) || own.is_some_and(|(pk, sk)| self.aggregator.rollup.owns(&pk, &sk)) {
                     continue;
                 }
                 let is_counted = Some(change.number) <= checkpoint;

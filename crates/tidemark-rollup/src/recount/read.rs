@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::TableDescription;
 
-use super::refusal::check_keys;
+use super::keys::KeyNames;
 use super::{PAGES_MAX, Progress, RecountError, Recounter, Scope, States};
 use crate::additions::ItemKey;
 use crate::declaration::RESERVED_PREFIX;
@@ -33,23 +33,28 @@ impl<T> Read<T> {
 }
 
 impl<T: Clone> Recounter<'_, T> {
-    /// The ARN of the table's stream.
-    pub(super) async fn stream_arn(&self) -> Result<String, RecountError> {
+    /// The ARN of the table's stream, and the table's keys.
+    pub(super) async fn stream(&self) -> Result<(String, KeyNames), RecountError> {
         let name = self.items.name();
         let described = self.items.client().describe_table().table_name(name).send().await.map_err(StoreError::from)?;
         let described = described.table.unwrap_or_else(|| TableDescription::builder().build());
-        check_keys(&self.items, &described)?;
+        let keys = KeyNames::of(&self.items, &described)?;
         let arn = described.latest_stream_arn;
-        Ok(arn.ok_or_else(|| StoreError::Refused(format!("the table {name} has no stream")))?)
+        Ok((arn.ok_or_else(|| StoreError::Refused(format!("the table {name} has no stream")))?, keys))
     }
 
-    pub(super) async fn read(&self, scope: &Scope, progress: &impl Fn(Progress)) -> Result<Read<T>, StoreError> {
+    pub(super) async fn read(
+        &self,
+        scope: &Scope,
+        keys: &KeyNames,
+        progress: &impl Fn(Progress),
+    ) -> Result<Read<T>, StoreError> {
         let mut read = Read::new();
         match scope {
             Scope::All => {
-                self.scan(&self.items, &mut read, progress).await?;
+                self.scan(&self.items, keys, &mut read, progress).await?;
                 if self.items.name() != self.aggregator.table.name() {
-                    self.scan(&self.aggregator.table, &mut read, progress).await?;
+                    self.scan(&self.aggregator.table, keys, &mut read, progress).await?;
                 }
             }
             Scope::Part { queries, .. } => {
@@ -61,7 +66,7 @@ impl<T: Clone> Recounter<'_, T> {
                         let page = query.clone().set_exclusive_start_key(start).send().await?;
                         let units = page.consumed_capacity().and_then(|capacity| capacity.capacity_units());
                         start = page.last_evaluated_key;
-                        self.take(page.items.unwrap_or_default(), &self.items, units, &mut read);
+                        self.take(page.items.unwrap_or_default(), (&self.items, keys), units, &mut read);
                         progress(read.progress);
                         if start.is_none() {
                             break;
@@ -73,7 +78,13 @@ impl<T: Clone> Recounter<'_, T> {
         Ok(read)
     }
 
-    async fn scan(&self, table: &Table, read: &mut Read<T>, progress: &impl Fn(Progress)) -> Result<(), StoreError> {
+    async fn scan(
+        &self,
+        table: &Table,
+        keys: &KeyNames,
+        read: &mut Read<T>,
+        progress: &impl Fn(Progress),
+    ) -> Result<(), StoreError> {
         let mut start = None;
         for _ in 0..PAGES_MAX {
             let scan = table.client().scan().table_name(table.name()).consistent_read(true);
@@ -81,7 +92,7 @@ impl<T: Clone> Recounter<'_, T> {
             let page = scan.set_exclusive_start_key(start).send().await?;
             let units = page.consumed_capacity().and_then(|capacity| capacity.capacity_units());
             start = page.last_evaluated_key;
-            self.take(page.items.unwrap_or_default(), table, units, read);
+            self.take(page.items.unwrap_or_default(), (table, keys), units, read);
             progress(read.progress);
             if start.is_none() {
                 return Ok(());
@@ -90,7 +101,7 @@ impl<T: Clone> Recounter<'_, T> {
         Err(StoreError::Refused("the table has too many pages".to_owned()))
     }
 
-    fn take(&self, items: Vec<Item>, table: &Table, units: Option<f64>, read: &mut Read<T>) {
+    fn take(&self, items: Vec<Item>, (table, keys): (&Table, &KeyNames), units: Option<f64>, read: &mut Read<T>) {
         read.progress.items += items.len() as u64;
         read.progress.requests += 1;
         read.progress.read_units += units.unwrap_or_default();
@@ -111,7 +122,7 @@ impl<T: Clone> Recounter<'_, T> {
             if table.name() != self.items.name() {
                 continue;
             }
-            let Some(key) = self.items.key_of(&item) else {
+            let Some(key) = keys.identity(&item) else {
                 read.unreadable += 1;
                 continue;
             };

@@ -54,7 +54,7 @@ pub(crate) struct Quarantined {
 impl Quarantined {
     pub(crate) async fn read<T>(table: &Table, rollup: &Rollup<T>, items: &Table) -> Result<Self, StoreError> {
         let records = quarantine::list(table, &rollup.name).await?;
-        let keys = records.iter().filter_map(|record| record.key(items));
+        let keys = records.iter().filter_map(|record| record.identity(items));
         let operator = table.partition(&checkpoint_partition(&rollup.name, OPERATOR), None).await?;
         let settled: BTreeSet<_> = operator.iter().filter_map(|item| Some(table.key_of(item)?.1)).collect();
         let (settled, waiting) = keys.partition(|key| settled.contains(shard(key).id()));
@@ -81,7 +81,7 @@ impl<T> Aggregator<T> {
         if let Some(ending) = record.ending {
             return Ok(RedriveOutcome::Settled(ending));
         }
-        let Some(key) = record.key(items) else {
+        let Some(key) = record.identity(items) else {
             let why = DecodeError::new("no-key", "the record does not contain the key of its item");
             return Ok(RedriveOutcome::Unreadable(why));
         };
@@ -101,7 +101,7 @@ impl<T> Aggregator<T> {
             return Ok(ending);
         }
         // A rollup that retracts modifications has no redrives that a checkpoint could stop.
-        let key = record.key(items).filter(|_| self.rollup.on_modify == Policy::Keep);
+        let key = record.identity(items).filter(|_| self.rollup.on_modify == Policy::Keep);
         let dismiss = || async {
             match &key {
                 Some(key) => self.settle(record, key, Additions::default(), Ending::Dismissed, now).await,
@@ -118,7 +118,8 @@ impl<T> Aggregator<T> {
         items: &Table,
         now: Timestamp,
     ) -> Result<RedriveOutcome, StoreError> {
-        let Some(item) = items.get(items.key(&key.0, &key.1)).await? else {
+        let item_keys = record.item_keys().unwrap_or_default();
+        let Some(item) = items.get(item_keys).await? else {
             let ending = self.settle(record, key, Additions::default(), Ending::Gone, now).await?;
             return Ok(RedriveOutcome::Settled(ending));
         };

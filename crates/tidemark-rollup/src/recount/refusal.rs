@@ -1,12 +1,9 @@
 //! When a recount must not judge: it would call right statistics wrong, and a repair would lower
 //! them.
 
-use aws_sdk_dynamodb::types::{KeyType, ScalarAttributeType, TableDescription};
-
 use super::read::Read;
 use super::snapshot::Snapshot;
 use super::{Counted, Measurement, Scope};
-use crate::table::Table;
 
 /// Why a recount does not judge the statistics.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,10 +46,9 @@ pub enum RecountRefusal {
         /// All items that were read and count.
         items: u64,
     },
-    /// The keys of the table are not the two strings that were declared, so its items cannot be
-    /// told apart.
-    #[error("the table {table} cannot be recounted: its keys are not the strings `{partition_key}` and `{sort_key}`")]
-    UnsupportedKeys {
+    /// The keys of the table are not those that were declared.
+    #[error("the table {table} cannot be recounted: its keys are not `{partition_key}` and `{sort_key}`")]
+    OtherKeys {
         /// The table of the items.
         table: String,
         /// The declared name of the partition key.
@@ -60,21 +56,6 @@ pub enum RecountRefusal {
         /// The declared name of the sort key.
         sort_key: String,
     },
-}
-
-/// Refuses a table whose keys are not the declared strings.
-pub(super) fn check_keys(items: &Table, described: &TableDescription) -> Result<(), RecountRefusal> {
-    let names @ [partition_key, sort_key] = items.key_names();
-    let keys = described.key_schema().iter().map(|key| (key.key_type(), key.attribute_name()));
-    let types = described.attribute_definitions();
-    let is_string = |name: &&str| {
-        types.iter().any(|of| of.attribute_name() == *name && *of.attribute_type() == ScalarAttributeType::S)
-    };
-    if keys.eq([(&KeyType::Hash, partition_key), (&KeyType::Range, sort_key)]) && names.iter().all(is_string) {
-        return Ok(());
-    }
-    let [partition_key, sort_key] = names.map(str::to_owned);
-    Err(RecountRefusal::UnsupportedKeys { table: items.name().to_owned(), partition_key, sort_key })
 }
 
 /// Refuses a stream other than the one that was counted.

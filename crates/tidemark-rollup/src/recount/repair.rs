@@ -70,6 +70,8 @@ pub struct RepairReport {
     pub recorded: u64,
     /// The number of holdings that were corrected.
     pub holdings: u64,
+    /// Whether a changed declaration was accepted, so that aggregators count with it.
+    pub accepted: bool,
 }
 
 /// Why a repair did not finish. The transactions before the error have taken effect. Another
@@ -89,6 +91,13 @@ pub enum RepairError {
         /// How many were compared.
         numbers: u64,
     },
+    /// Records were counted with the earlier declaration since the measurement, so the changed one
+    /// was not accepted.
+    #[error(
+        "the statistics are repaired, but an earlier version of the function still counts, so the new declaration was \
+         not accepted: repeat the recount when that version no longer runs"
+    )]
+    StillCounted,
     /// Anything else.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -123,6 +132,11 @@ impl Measurement {
         wrong.count() as u64
     }
 
+    /// Whether a holding has more items than there are.
+    fn has_high_holdings(&self) -> bool {
+        self.holdings.values().flat_map(BTreeMap::values).any(|error| error.missing < 0)
+    }
+
     /// Whether a repair of this measurement may run.
     ///
     /// # Errors
@@ -144,8 +158,9 @@ type Open = BTreeMap<(ItemKey, String), (BTreeMap<String, String>, Amount)>;
 
 impl<T: Clone> Recounter<'_, T> {
     /// Corrects the measured errors. The measurement may be old. Statistics that are too high are
-    /// corrected as far as `lowering` allows; if they are more, nothing is. `repaired` is called
-    /// after each step.
+    /// corrected as far as `lowering` allows; if they are more, nothing is. A repair that corrects
+    /// all differences accepts a [changed declaration](Measurement::is_new_declaration). `repaired`
+    /// is called after each step.
     pub async fn repair(
         &self,
         measured: &Measurement,
@@ -191,6 +206,11 @@ impl<T: Clone> Recounter<'_, T> {
             }));
             repaired(&report);
         }
+        let is_complete = lowers || (measured.too_high() == 0 && !measured.has_high_holdings());
+        if let Some(acceptance) = measured.acceptance.as_ref().filter(|_| is_complete) {
+            self.accept(acceptance, now).await?;
+            report.accepted = true;
+        }
         Ok(report)
     }
 
@@ -227,9 +247,11 @@ impl<T: Clone> Recounter<'_, T> {
                 let none = (stat.set, Amount { units: 0, scale });
                 open.entry((stat.key, attribute)).or_insert(none).1.units -= i128::from(error.crossing);
             }
-            let position = Position { shard: Shard::repair().hash(), checkpoint: read.number, through: record };
+            let (shard, rules) = (Shard::repair(), self.aggregator.rules);
+            let position =
+                Position { rollup: &rollup.name, shard: &shard, checkpoint: read.number, through: record, rules };
             let apply = || async { Holdings::default().apply(table, position, &items, now).await };
-            let distinct = apply.retry(patient_backoff()).when(StoreError::is_transient).await?;
+            let distinct = apply.retry(patient_backoff()).when(CommitError::is_transient).await?;
             let mut additions = Additions::default();
             additions.count(rollup, &distinct);
             *read = self.commit(read, additions, now).await?;
@@ -287,7 +309,6 @@ impl<T: Clone> Recounter<'_, T> {
             let commit = Commit { to, written: &additions, buffer: Additions::default(), also: None };
             shard.commit(table, rollup, read, commit, now)
         };
-        let transient = |error: &CommitError| matches!(error, CommitError::Store(error) if error.is_transient());
-        commit.retry(patient_backoff()).when(transient).await
+        commit.retry(patient_backoff()).when(CommitError::is_transient).await
     }
 }

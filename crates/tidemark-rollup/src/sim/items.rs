@@ -1,6 +1,8 @@
 //! The items of a history, and the changes that clients and TTL make to them.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -52,10 +54,10 @@ pub(crate) type Key = (String, String);
 
 /// A change of one item.
 pub(crate) enum Event {
-    /// In DynamoDB's JSON.
-    Put(Value),
+    /// In DynamoDB's JSON, and as it was generated.
+    Put(Value, Rc<dyn Any>),
     /// In place of an item that could not be read.
-    Mended(Value),
+    Mended(Value, Rc<dyn Any>),
     Removed,
     Expired,
 }
@@ -117,14 +119,14 @@ impl Items {
 
     /// An item that exists.
     fn victim(&self) -> Option<Key> {
-        let exists = |events: &[Event]| matches!(events.last(), Some(Event::Put(_) | Event::Mended(_)));
+        let exists = |events: &[Event]| matches!(events.last(), Some(Event::Put(..) | Event::Mended(..)));
         let living: Vec<_> = self.lives.iter().filter(|(_, events)| exists(events)).map(|(key, _)| key).collect();
         self.sim.with(|world| world.rng.choice(living).cloned())
     }
 
     /// Writes a new item or, unless items are only added, replaces one.
     fn put(&mut self) -> Result<(), SimError> {
-        let attributes = self.sim.with(|world| (self.generator)(&mut world.rng))?;
+        let (attributes, generated) = self.sim.with(|world| (self.generator)(&mut world.rng))?;
         let image = serde_json::to_value(attributes)?;
         let replaced = self.sim.with(|world| world.rng.u8(..8) == 0 && !self.is_append_only);
         let key = if !self.has_keys {
@@ -144,7 +146,7 @@ impl Items {
         if self.mending.as_ref().is_some_and(|mending| (mending.counts)(&key, &image).is_none()) {
             self.unreadable.push(key.clone());
         }
-        self.note(key, Event::Put(image));
+        self.note(key, Event::Put(image, generated));
         Ok(())
     }
 
@@ -169,15 +171,15 @@ impl Items {
         let (index, deletes) =
             self.sim.with(|world| (world.rng.usize(..self.unreadable.len()), world.rng.u8(..5) == 0));
         let key = self.unreadable.swap_remove(index);
-        let Some(Event::Put(item)) = self.lives.get(&key).and_then(|events| events.last()) else { return Ok(()) };
+        let Some(Event::Put(item, _)) = self.lives.get(&key).and_then(|events| events.last()) else { return Ok(()) };
         let item = serde_json::from_value(item.clone())?;
-        let mended = self.sim.with(|world| (mending.mender)(&mut world.rng, item))?;
+        let (mended, generated) = self.sim.with(|world| (mending.mender)(&mut world.rng, item))?;
         let image = self.with_key(&key, serde_json::to_value(mended)?);
         if deletes || (mending.counts)(&key, &image) != Some(true) {
             return self.delete(key, false);
         }
         self.write(&image)?;
-        self.note(key, Event::Mended(image));
+        self.note(key, Event::Mended(image, generated));
         Ok(())
     }
 
@@ -198,10 +200,27 @@ impl Items {
 
     /// The items that count at the end, by the policies. `read` gives `None` for an image that does
     /// not count.
-    pub(crate) fn counted<T>(
+    pub(crate) fn counted<T>(&self, policies: [Policy; 3], read: impl Fn(&Value) -> Option<T>) -> Vec<T> {
+        self.last(policies, |image, _| read(image))
+    }
+
+    /// The same as they were generated, whether they can be read or not.
+    pub(crate) fn existing(&self, policies: [Policy; 3]) -> Vec<Rc<dyn Any>> {
+        self.last(policies, |_, generated| Some(Rc::clone(generated)))
+    }
+
+    /// All images that were written.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &Value> {
+        self.lives.values().flatten().filter_map(|event| match event {
+            Event::Put(image, _) | Event::Mended(image, _) => Some(image),
+            Event::Removed | Event::Expired => None,
+        })
+    }
+
+    fn last<T>(
         &self,
         [on_modify, on_remove, on_ttl]: [Policy; 3],
-        read: impl Fn(&Value) -> Option<T>,
+        read: impl Fn(&Value, &Rc<dyn Any>) -> Option<T>,
     ) -> Vec<T> {
         let mut counted = Vec::new();
         for events in self.lives.values() {
@@ -209,14 +228,14 @@ impl Items {
             let mut exists = false;
             for event in events {
                 let deletion = match event {
-                    Event::Put(image) if !exists || on_modify == Policy::Retract => {
-                        current = read(image);
+                    Event::Put(image, generated) if !exists || on_modify == Policy::Retract => {
+                        current = read(image, generated);
                         None
                     }
-                    Event::Put(_) => None,
+                    Event::Put(..) => None,
                     // A redrive counts it.
-                    Event::Mended(image) => {
-                        current = read(image);
+                    Event::Mended(image, generated) => {
+                        current = read(image, generated);
                         None
                     }
                     Event::Removed => Some(on_remove),

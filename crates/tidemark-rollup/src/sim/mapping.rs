@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 
 use super::faults::Fault;
 use super::handler::{Handler, Invocation, Starter};
+use super::hazards::abroad;
 use super::stream::Shard;
 use super::wire::Wire;
 use super::world::{Sim, World};
@@ -42,11 +43,15 @@ const WARM_MAX: usize = 4;
 pub(crate) struct Mapping {
     sim: Sim,
     starter: Starter,
+    /// Starts instances of the version that is deployed later.
+    next_starter: Option<Starter>,
     layout: LayoutChoice,
     warm: Rc<RefCell<Vec<Instance>>>,
     settings: MappingSettings,
     /// Whether it gives up on batches: an operator has to repair what they leave behind.
     gives_up: bool,
+    /// Whether it reads the stream of a replica.
+    is_replica: bool,
 }
 
 /// What a mapping is set to.
@@ -72,6 +77,7 @@ impl MappingSettings {
 }
 
 struct Instance {
+    deployed: u32,
     wire: Wire,
     handler: Handler,
 }
@@ -87,7 +93,29 @@ enum InvocationOutcome {
 impl Mapping {
     pub(crate) fn new(sim: Sim, starter: Starter, layout: LayoutChoice, gives_up: bool) -> Self {
         let settings = sim.with(|world| MappingSettings::draw(&mut world.rng));
-        Self { sim, starter, layout, warm: Rc::default(), settings, gives_up }
+        let next_starter = None;
+        Self { sim, starter, next_starter, layout, warm: Rc::default(), settings, gives_up, is_replica: false }
+    }
+
+    /// The same with another version of the function, which is deployed later.
+    pub(crate) fn next_version(self, next_starter: Option<Starter>) -> Self {
+        Self { next_starter, ..self }
+    }
+
+    /// A mapping of a replica's stream to the same function.
+    pub(crate) fn replica(&self) -> Self {
+        Self { is_replica: true, ..self.clone() }
+    }
+
+    /// Delivers everything once, whatever comes of it.
+    pub(crate) async fn deliver_all(&self) -> Result<(), SimError> {
+        for shard in 0..self.sim.with(|world| world.stream.shards.len()) {
+            let len = self.sim.with(|world| world.stream.shards[shard].records.len());
+            for from in (0..len).step_by(self.settings.batch_size_max) {
+                self.invoke(shard, from..(from + self.settings.batch_size_max).min(len)).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Works until all shards are drained: those that are there, and those that come.
@@ -245,7 +273,7 @@ impl Mapping {
             let time_left = if world.strikes(Fault::NoTime) { Duration::ZERO } else { TIMEOUT };
             (world.stream.event(shard, records.clone()), world.now(), time_left)
         });
-        let event = RawValue::from_string(event)?;
+        let event = RawValue::from_string(if self.is_replica { abroad(&event) } else { event })?;
         let invocation = tokio::time::timeout(TIMEOUT, (instance.handler)(Invocation { event, time_left, now }));
         let reply = tokio::select! {
             biased;
@@ -273,6 +301,8 @@ impl Mapping {
     /// A warm instance or, one time in five and when there is none, a cold one.
     fn instance(&self) -> Instance {
         let mut warm = self.warm.borrow_mut();
+        let deployed = self.sim.with(|world| world.deployed);
+        warm.retain(|instance| instance.deployed == deployed);
         let choice = self.sim.with(|world| (world.rng.u8(..5) > 0).then(|| world.rng.usize(..warm.len().max(1))));
         if let Some(index) = choice.filter(|index| *index < warm.len()) {
             return warm.swap_remove(index);
@@ -283,8 +313,9 @@ impl Mapping {
             LayoutChoice::Each if self.sim.with(|world| world.rng.bool()) => Layout::Buffers,
             LayoutChoice::Each => Layout::Sums,
         };
-        let handler = (self.starter)(&wire, layout);
-        Instance { wire, handler }
+        let starter = self.next_starter.as_ref().filter(|_| deployed > 0).unwrap_or(&self.starter);
+        let handler = starter(&wire, layout);
+        Instance { deployed, wire, handler }
     }
 
     fn keep_warm(&self, instance: Instance) {

@@ -29,8 +29,10 @@
 //! assert_eq!(outcome.miscounts, Vec::<String>::new());
 //! ```
 
+mod expected;
 mod faults;
 mod handler;
+mod hazards;
 mod items;
 mod mapping;
 mod operator;
@@ -43,6 +45,7 @@ mod table;
 mod wire;
 mod world;
 
+use std::any::Any;
 use std::fmt::{self, Display};
 use std::rc::Rc;
 use std::time::Duration;
@@ -56,12 +59,15 @@ use serde_json::value::RawValue;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 
+pub use expected::Expected;
 pub use faults::{Fault, Tally};
+pub use hazards::Hazard;
 pub use rules::Weakness;
 pub use split_read::{split_read, take_items};
 pub use table::TABLE;
 
 use crate::{Aggregator, Layout, Policy, Rollup, Table};
+use expected::Expect;
 use handler::Starter;
 use items::{Items, Mending};
 use mapping::Mapping;
@@ -75,11 +81,18 @@ const STORM_TAIL_S: std::ops::Range<u64> = 15..200;
 /// Makes the aggregator of one instance.
 pub(crate) type Factory<T> = Rc<dyn Fn(Table) -> Aggregator<T>>;
 
+/// An item as it is written, and as the generator gave it.
+pub(crate) type Generated = (serde_dynamo::Item, Rc<dyn Any>);
+
 /// Gives a random item.
-pub(crate) type Generator = Rc<dyn Fn(&mut Rng) -> Result<serde_dynamo::Item, SimError>>;
+pub(crate) type Generator = Rc<dyn Fn(&mut Rng) -> Result<Generated, SimError>>;
 
 /// Mends an item that cannot be read.
-pub(crate) type Mender = Rc<dyn Fn(&mut Rng, serde_dynamo::Item) -> Result<serde_dynamo::Item, SimError>>;
+pub(crate) type Mender = Rc<dyn Fn(&mut Rng, serde_dynamo::Item) -> Result<Generated, SimError>>;
+
+fn generated<I: Serialize + 'static>(item: I) -> Result<Generated, SimError> {
+    Ok((serde_dynamo::to_item(&item).map_err(SimError::new)?, Rc::new(item)))
+}
 
 /// Why a history could not be played.
 #[derive(Debug)]
@@ -123,6 +136,10 @@ pub struct Simulation<T> {
     /// The names of the keys, if the items have them.
     keys: Option<[String; 2]>,
     is_traced: bool,
+    expect: Option<Expect>,
+    hazard: Option<Hazard>,
+    /// Makes the aggregators of the version that is deployed later.
+    next_factory: Option<Factory<T>>,
 }
 
 /// The result of some histories.
@@ -135,9 +152,20 @@ pub struct Outcome {
     pub changes: u64,
     /// The faults.
     pub faults: Tally,
+    /// The items that were written and count in a statistic.
+    pub counted: u64,
+    /// The items that were written and cannot be read.
+    pub quarantined: u64,
+    /// The items that were written and change no statistic.
+    pub ignored: u64,
+    /// An item that was taken for one of the crate's own.
+    own: Option<String>,
+    /// Why an item cannot be read.
+    why: Option<String>,
     /// How many histories have a wrong number.
     pub wrong_seeds: u64,
-    /// One line for each wrong number, with its seed.
+    /// One line for each wrong number, with its seed; and a line if no item counts, or if items are
+    /// taken for statistics.
     pub miscounts: Vec<String>,
     /// The events, if the simulation was [traced](Simulation::traced).
     pub trace: Vec<String>,
@@ -149,6 +177,11 @@ impl Outcome {
         self.seeds += other.seeds;
         self.changes += other.changes;
         self.faults.add(&other.faults);
+        self.counted += other.counted;
+        self.quarantined += other.quarantined;
+        self.ignored += other.ignored;
+        self.own = self.own.take().or(other.own);
+        self.why = self.why.take().or(other.why);
         self.wrong_seeds += other.wrong_seeds;
         self.miscounts.extend(other.miscounts);
         self.trace.extend(other.trace);
@@ -165,15 +198,24 @@ impl<T: Clone + 'static> Simulation<T> {
     }
 
     /// Plays the aggregators that `factory` makes. `generator` gives items as they are written.
-    pub fn of<I: Serialize>(
+    pub fn of<I: Serialize + 'static>(
         factory: impl Fn(Table) -> Aggregator<T> + 'static,
         generator: impl Fn(&mut Rng) -> I + 'static,
     ) -> Self {
-        let generator = move |rng: &mut Rng| serde_dynamo::to_item(generator(rng)).map_err(SimError::new);
-        let generator: Generator = Rc::new(generator);
+        let generator: Generator = Rc::new(move |rng: &mut Rng| generated(generator(rng)));
         let another = Rc::clone(&generator);
         let mender = Rc::new(move |rng: &mut Rng, _| another(rng));
-        Self { factory: Rc::new(factory), generator, mender, handler: None, keys: None, is_traced: false }
+        Self {
+            factory: Rc::new(factory),
+            generator,
+            mender,
+            handler: None,
+            keys: None,
+            is_traced: false,
+            expect: None,
+            hazard: None,
+            next_factory: None,
+        }
     }
 
     /// Plays your own handler instead of the crate's aggregator. The statistics that it keeps in
@@ -215,10 +257,10 @@ impl<T: Clone + 'static> Simulation<T> {
 
     /// Says how a client mends an item that cannot be read, with the key that it has. Otherwise the
     /// client writes another item of the generator in its place.
-    pub fn mending<I: Serialize + DeserializeOwned>(self, mend: impl Fn(I) -> I + 'static) -> Self {
+    pub fn mending<I: Serialize + DeserializeOwned + 'static>(self, mend: impl Fn(I) -> I + 'static) -> Self {
         let mend = move |_: &mut Rng, item| {
             let item = serde_dynamo::from_item(item).map_err(SimError::new)?;
-            serde_dynamo::to_item(mend(item)).map_err(SimError::new)
+            generated(mend(item))
         };
         Self { mender: Rc::new(mend), ..self }
     }
@@ -229,10 +271,45 @@ impl<T: Clone + 'static> Simulation<T> {
         Self { keys: Some([partition_key.into(), sort_key.into()]), ..self }
     }
 
+    /// Compares the statistics with numbers that plain code gives for the items which a history ends
+    /// with. Without it, the declaration itself says what is right, and a mistake in one of its
+    /// closures shows nowhere. The items are as the generator gave them, so a mistake in reading
+    /// them shows, too. Numbers that are not expected may be any.
+    ///
+    /// ```no_run
+    /// # use rollup::sim::{Expected, Simulation};
+    /// # use rollup::{Group, Rollup, count};
+    /// # #[derive(Clone, serde::Serialize, serde::Deserialize)]
+    /// # struct Vote;
+    /// # fn votes() -> Rollup<Vote> {
+    /// #     let total = Group::new("total").key("STAT#TOTAL", "-");
+    /// #     Rollup::builder("votes").measure("votes", count()).group(total).build().expect("a declaration")
+    /// # }
+    /// let simulation = Simulation::new(votes, |_| Vote)
+    ///     .expect(|votes: &[&Vote]| vec![Expected::new("STAT#TOTAL", "-", "votes", votes.len())]);
+    /// ```
+    pub fn expect<I: 'static>(self, numbers: impl Fn(&[&I]) -> Vec<Expected> + 'static) -> Self {
+        Self { expect: Some(expected::expect(numbers)), ..self }
+    }
+
     /// Leaves a rule out, to see that the simulation finds it.
     pub fn weakened(self, weakness: Weakness) -> Self {
-        let factory = Rc::clone(&self.factory);
-        Self { factory: Rc::new(move |table| factory(table).weakened(Some(weakness))), ..self }
+        let weakened =
+            |factory: Factory<T>| -> Factory<T> { Rc::new(move |table| factory(table).weakened(Some(weakness))) };
+        Self { factory: weakened(Rc::clone(&self.factory)), next_factory: self.next_factory.map(weakened), ..self }
+    }
+
+    /// Plays histories with a hazard beside the faults, and without an operator who repairs what it
+    /// does. The rollup must take back modifications and deletions, those by TTL included.
+    pub fn hazard(self, hazard: Hazard) -> Self {
+        Self { hazard: Some(hazard), ..self }
+    }
+
+    /// In some moment of each history, the aggregators of `factory` take the place of the others.
+    /// An operator repairs the statistics, so that the new declaration is accepted. The hazard is
+    /// [`Hazard::ChangedDeclaration`].
+    pub fn redeployed(self, factory: impl Fn(Table) -> Aggregator<T> + 'static) -> Self {
+        Self { next_factory: Some(Rc::new(factory)), hazard: Some(Hazard::ChangedDeclaration), ..self }
     }
 
     /// Keeps a line for each event of a history.
@@ -249,6 +326,7 @@ impl<T: Clone + 'static> Simulation<T> {
         for seed in seeds {
             outcome.add(self.play_seed(seed).map_err(|error| SimError(format!("seed {seed}: {error}")))?);
         }
+        outcome.miscounts.extend(outcome.shortcomings());
         Ok(outcome)
     }
 
@@ -276,9 +354,18 @@ impl<T: Clone + 'static> Simulation<T> {
         let needs_operator = weakness.is_some_and(Weakness::is_of_operator);
         let likely = |quarters: u8| sim.with(|world| world.rng.u8(..4) < quarters) || needs_operator;
         let is_append_only = likely(2) && keeps == [true; 3];
-        let has_operator = likely(3) && (is_append_only || keeps == [false; 3]) && self.handler.is_none();
+        let has_operator =
+            self.hazard.is_none() && likely(3) && (is_append_only || keeps == [false; 3]) && self.handler.is_none();
         let starter = self.handler.clone().unwrap_or_else(|| handler::aggregators(Rc::clone(&self.factory)));
-        let mapping = Mapping::new(sim.clone(), starter, layout, has_operator);
+        let next_starter = self.next_factory.clone().map(handler::aggregators);
+        let mapping = Mapping::new(sim.clone(), starter, layout, has_operator).next_version(next_starter);
+        if self.hazard == Some(Hazard::GrowingShards) {
+            sim.with(|world| world.rolls_min = hazards::ROLLS);
+        }
+        let accepting = self.next_factory.clone().map(|factory| {
+            tokio::task::spawn_local(hazards::redeploy(sim.clone()));
+            tokio::task::spawn_local(hazards::accept(sim.clone(), factory))
+        });
         // Where modifications are kept, a redrive counts mended items.
         let mending = (has_operator && is_append_only).then(|| self.mending_of(&aggregator));
         let (generator, has_keys) = (Rc::clone(&self.generator), self.keys.is_some());
@@ -299,7 +386,16 @@ impl<T: Clone + 'static> Simulation<T> {
             Ok::<_, SimError>(comes_again)
         })?;
         delivering.await.map_err(SimError::new)??;
+        sim.with(|world| world.is_drained = true);
+        if let Some(accepting) = accepting {
+            accepting.await.map_err(SimError::new)?;
+        }
         sim.settle().await?;
+        match self.hazard {
+            Some(Hazard::OtherRegion) => hazards::recount_abroad(&sim, &self.factory).await,
+            Some(Hazard::TwoStreams) => hazards::deliver_replica(&sim, &mapping, &items).await?,
+            _ => {}
+        }
         let mut miscounts = Vec::new();
         if let Some(operating) = operating {
             let mut operator = operating.await.map_err(SimError::new)??;
@@ -321,11 +417,22 @@ impl<T: Clone + 'static> Simulation<T> {
         mapping.end_windows().await?;
         sim.settle().await?;
 
+        let is_next = sim.with(|world| world.deployed > 0);
+        let next = self.next_factory.as_ref().filter(|_| is_next);
+        let aggregator = next
+            .map_or_else(|| Rc::clone(&aggregator), |factory| Rc::new(factory(wire::Wire::new(sim.clone()).table())));
         miscounts.extend(sim.with(|world| oracle::judge(world, &aggregator, &items, self.handler.is_none()))?);
+        if let Some(expect) = &self.expect {
+            let policies = [rollup.on_modify, rollup.on_remove, rollup.on_ttl];
+            miscounts.extend(sim.with(|world| expected::compare(world, &items, policies, expect))?);
+        }
         let wrong_seeds = u64::from(!miscounts.is_empty());
         let miscounts = miscounts.into_iter().map(|line| format!("seed {seed}: {line}")).collect();
         let (faults, trace) = (sim.with(|world| world.tally.clone()), sim.take_trace());
-        Ok(Outcome { seeds: 1, changes: items.changes, faults, wrong_seeds, miscounts, trace })
+        let (seeds, changes) = (1, items.changes);
+        let mut outcome = Outcome { seeds, changes, faults, wrong_seeds, miscounts, trace, ..Outcome::default() };
+        expected::sort(&mut outcome, &aggregator, &sim.with(|world| world.table.keys.clone()), &items);
+        Ok(outcome)
     }
 
     fn mending_of(&self, aggregator: &Rc<Aggregator<T>>) -> Mending {

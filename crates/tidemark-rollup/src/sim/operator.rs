@@ -226,7 +226,7 @@ impl<T: Clone + 'static> Operator<T> {
 }
 
 /// A recounter that judges a table with as few items as a history has.
-fn recounter<'a, T: Clone>(aggregator: &'a Aggregator<T>, wire: &Wire) -> Recounter<'a, T> {
+pub(crate) fn recounter<'a, T: Clone>(aggregator: &'a Aggregator<T>, wire: &Wire) -> Recounter<'a, T> {
     let mut recounter = Recounter::new(aggregator, wire.table(), wire.streams_client());
     recounter.judges_few_items = true;
     recounter

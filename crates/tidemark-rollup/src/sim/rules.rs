@@ -1,5 +1,7 @@
 //! The rules, each weakened in one place, to show that the simulation finds it.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::additions::Additions;
@@ -8,6 +10,7 @@ use crate::batch::Contributions;
 use crate::checkpoint::{FirstSeen, SequenceNumber, ShardHash};
 use crate::contribution::Change;
 use crate::declaration::Rollup;
+use crate::distinct::holding::Holding;
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
 use crate::table::Table;
 
@@ -36,6 +39,14 @@ pub enum Weakness {
     ForgetfulRedrive,
     /// A buffer is added to the statistics in one request and removed in another.
     FlushInTwoRequests,
+    /// A changed declaration counts on without a recount.
+    AnyDeclaration,
+    /// The stream of a replica is counted, too.
+    AnyTable,
+    /// A shard is folded although its checkpoint has not passed what it has applied.
+    UncheckedFold,
+    /// A recount in another region judges.
+    AnyRegion,
 }
 
 impl Weakness {
@@ -74,6 +85,26 @@ impl Rules {
             amounts.for_each(|amount| *amount *= 2);
         }
         contributions
+    }
+
+    pub(crate) fn guards_declaration(self) -> bool {
+        !self.lacks(Weakness::AnyDeclaration)
+    }
+
+    pub(crate) fn guards_tables(self) -> bool {
+        !self.lacks(Weakness::AnyTable)
+    }
+
+    pub(crate) fn guards_recounts(self) -> bool {
+        !self.lacks(Weakness::AnyRegion)
+    }
+
+    pub(crate) fn fold(self, holding: &mut Holding, passed: &BTreeMap<ShardHash, SequenceNumber>) {
+        if self.lacks(Weakness::UncheckedFold) {
+            let all = holding.shards.iter().map(|(shard, applied)| (*shard, applied.through)).collect();
+            return holding.fold(&all);
+        }
+        holding.fold(passed);
     }
 
     pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {

@@ -25,6 +25,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
 
 use super::faults::Fault;
+use super::hazards::abroad;
 use super::split_read::{split_read, take_items};
 use super::table::TABLE;
 use super::world::{Moment, Sim, World};
@@ -44,6 +45,7 @@ const FULL_BYTES: usize = 25_000;
 pub(crate) struct Wire {
     sim: Sim,
     killed: Arc<Notify>,
+    is_abroad: bool,
 }
 
 impl fmt::Debug for Wire {
@@ -64,7 +66,12 @@ enum Fate {
 impl Wire {
     /// The wire of an instance that a fault may kill.
     pub(crate) fn new(sim: Sim) -> Self {
-        Self { sim, killed: Arc::default() }
+        Self { sim, killed: Arc::default(), is_abroad: false }
+    }
+
+    /// The wire of a client that has another region.
+    pub(crate) fn abroad(sim: Sim) -> Self {
+        Self { is_abroad: true, ..Self::new(sim) }
     }
 
     /// The table at the other end.
@@ -167,7 +174,7 @@ impl Wire {
         fault: Option<Fault>,
     ) -> oneshot::Receiver<HttpResponse> {
         let (answer, reply) = oneshot::channel();
-        let sim = self.sim.clone();
+        let (sim, is_abroad) = (self.sim.clone(), self.is_abroad);
         sim.with(|world| {
             world.under_way += 1;
             if fault == Some(Fault::Late) {
@@ -188,6 +195,9 @@ impl Wire {
                 {
                     items.extend(early);
                     answer.1 = reply.to_string().into_bytes();
+                }
+                if is_abroad && operation == "DescribeTable" {
+                    answer.1 = abroad(&String::from_utf8_lossy(&answer.1)).into_bytes();
                 }
                 world.trace(|| format!("applied {operation}: {}", answer.0));
                 world.may_go_out(moment(&operation, &body));

@@ -32,6 +32,9 @@ const STEP_SECONDS: std::ops::Range<i64> = 1..20 * 3_600;
 /// How long an outage lasts. Some last longer than a function's timeout.
 const OUTAGE_MS: std::ops::Range<u64> = 100..90_000;
 
+/// How many shards a stream gets because of the hazard that they grow.
+const GROWN_MAX: usize = 120;
+
 /// How many times pending work is polled before a history counts as stuck.
 const POLLS_MAX: usize = 100_000;
 
@@ -56,6 +59,12 @@ pub(crate) struct World {
     pub(crate) is_open: bool,
     /// Requests on the way, and invocations for which no caller waits.
     pub(crate) under_way: usize,
+    /// How often a new version of the function was deployed.
+    pub(crate) deployed: u32,
+    /// Whether each record was delivered.
+    pub(crate) is_drained: bool,
+    /// The least probability that a shard is followed by another.
+    pub(crate) rolls_min: f64,
     /// Batches delivered.
     pub(crate) deliveries: usize,
     fault_rates: FaultRates,
@@ -126,8 +135,11 @@ impl World {
     /// Moves new records of the table to the shards, which may split before.
     pub(crate) fn pump(&mut self) -> Result<(), SimError> {
         for record in self.table.new_records()? {
+            let key = self.table.key_of(&record["dynamodb"]["Keys"]);
+            let grows = self.stream.shards.len() < GROWN_MAX && key.0.starts_with("ITEM#");
             for fault in [Fault::Split, Fault::Roll] {
-                let strikes = self.rng.f64() < self.rate(fault);
+                let rolls_min = if grows && fault == Fault::Roll { self.rolls_min } else { 0.0 };
+                let strikes = self.rng.f64() < self.rate(fault).max(rolls_min);
                 if strikes && self.stream.change(&mut self.rng, fault) {
                     self.tally.note(fault);
                     self.trace(|| format!("{fault:?}"));
@@ -136,7 +148,6 @@ impl World {
             if self.strikes(Fault::Garbage) {
                 self.stream.push_garbage(&mut self.rng);
             }
-            let key = self.table.key_of(&record["dynamodb"]["Keys"]);
             self.stream.push(&mut self.rng, &key, record);
         }
         Ok(())
@@ -157,6 +168,9 @@ impl Sim {
             is_stormy: true,
             is_open: true,
             under_way: 0,
+            deployed: 0,
+            is_drained: false,
+            rolls_min: 0.0,
             deliveries: 0,
             fault_rates,
             eve,

@@ -2,10 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod declaration;
+#[cfg(feature = "recount")]
+mod keys;
 #[cfg(feature = "recount")]
 mod quarantine;
 #[cfg(feature = "recount")]
 mod recount;
+
+#[cfg(feature = "sim")]
+mod test_kit;
 
 use std::time::{Duration, SystemTime};
 
@@ -387,4 +393,81 @@ async fn explain_says_what_the_engine_meters() {
         assert!((cost.write_units / writes - 1.0).abs() < 0.02, "{layout:?}: {cost:?}, metered {writes} writes");
         assert!((cost.read_units / reads - 1.0).abs() < 0.02, "{layout:?}: {cost:?}, metered {reads} reads");
     }
+}
+
+#[tokio::test]
+async fn a_value_from_many_shards_stays_a_small_item() {
+    let world = World::new(Layout::Sums).await;
+    for number in 1..=80 {
+        let sale = image(number, "2025-10-02", "lamp", "ann", 100);
+        let mut batch = event(&[record(number, None, Some(&sale))]);
+        batch["shardId"] = format!("shardId-{number:08}").into();
+        let batch = RawValue::from_string(batch.to_string()).unwrap();
+        // One shard a minute.
+        let now = Timestamp::from_second(1_760_000_000 + i64::from(number) * 60).unwrap();
+        world.aggregator.handle_at(&batch, SystemTime::now() + Duration::from_secs(30), now).await.unwrap();
+    }
+    let held = world.client.query().table_name("shop").key_condition_expression("pk = :pk");
+    let partition = "ROLLUP#sales#HELD#customers#ann".to_owned();
+    let held = held.expression_attribute_values(":pk", aws_sdk_dynamodb::types::AttributeValue::S(partition));
+    let [total, _] = held.send().await.unwrap().items.unwrap().try_into().unwrap();
+    let shards = total["shards"].as_m().unwrap().len();
+    assert!(shards <= 33, "{shards} shards");
+    let of_ann = world.aggregator.rollup().query("total").one(&world.table).await.unwrap();
+    assert_eq!((of_ann.number("sales"), of_ann.number("customers")), (80, 1));
+    for number in 1..=80 {
+        let sale = image(number, "2025-10-02", "lamp", "ann", 100);
+        let mut batch = event(&[record(100 + number, Some(&sale), None)]);
+        batch["shardId"] = format!("shardId-{number:08}").into();
+        world.handle(&batch).await.unwrap();
+    }
+    let of_ann = world.aggregator.rollup().query("total").one(&world.table).await.unwrap();
+    assert_eq!((of_ann.number("sales"), of_ann.number("customers")), (0, 0));
+}
+
+#[test]
+fn explain_counts_the_shards_of_a_distinct_value() {
+    let changes = |_| {
+        let (at, customer) = ("2025-10-02T10:30:00Z".parse().unwrap(), "ann".to_owned());
+        vec![Change::Insert(Sale { at, product: "lamp".to_owned(), customer, cents: 100 })]
+    };
+    let rollup = sales(Policy::Retract);
+    let units = |partitions| {
+        let batches = (0..100).map(changes);
+        let cost = match partitions {
+            0 => rollup.explain(Layout::Sums, ["pk", "sk"], &[], batches),
+            _ => rollup.explain_with_partitions(partitions, Layout::Sums, ["pk", "sk"], &[], batches),
+        };
+        cost.writes_per_record().round()
+    };
+    // The two holdings of a sale have 1 unit each in a new table, then 2, and at most 3 until there
+    // are more partitions than a holding folds.
+    assert_eq!([0, 1, 10, 40, 400].map(units), [8.0, 10.0, 12.0, 14.0, 78.0]);
+}
+
+#[tokio::test]
+async fn interleaved_batches_of_a_shard_are_refused() {
+    let sale = |number| record(number, None, Some(&image(number, "2025-10-02", "lamp", "ann", 100)));
+    let batch = |numbers: &[u32]| event(&numbers.iter().map(|number| sale(*number)).collect::<Vec<_>>());
+    // Two lanes of one shard, as a ParallelizationFactor above 1 delivers them.
+    for (first, second) in [([20, 40], [10, 30]), ([10, 30], [20, 40]), ([10, 40], [20, 30])] {
+        let world = World::new(Layout::Sums).await;
+        world.handle(&batch(&first)).await.unwrap();
+        let refused = world.handle(&batch(&second)).await.expect_err(&format!("{first:?} {second:?}"));
+        assert_eq!(refused.code(), "interleaved", "{first:?} {second:?}");
+        assert!(refused.to_string().contains("ParallelizationFactor"), "{refused}");
+        assert_eq!(world.sold().await, 2);
+    }
+    // One lane may repeat its records with other bounds.
+    let world = World::new(Layout::Sums).await;
+    for numbers in [[10, 20].as_slice(), &[10, 20, 30], &[20], &[30, 40, 50], &[20, 30, 40], &[50], &[10, 20]] {
+        world.handle(&batch(numbers)).await.unwrap();
+    }
+    assert_eq!(world.sold().await, 5);
+    // A record of the crate's own does not count, but is one of the batch.
+    let mut own = sale(55);
+    own["dynamodb"]["Keys"] = json!({"pk": {"S": "STAT#TOTAL"}, "sk": {"S": "-"}});
+    world.handle(&event(&[own.clone(), sale(60)])).await.unwrap();
+    world.handle(&event(&[own, sale(60), sale(70)])).await.unwrap();
+    assert_eq!(world.sold().await, 7);
 }

@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::ShardIteratorType;
-use rollup::{Lowering, Measurement, RecountError, RecountRefusal, Recounter, RepairError, Scope};
+use rollup::{Handled, Lowering, Measurement, RecountError, RecountRefusal, Recounter, RepairError, Scope};
 
 use super::*;
 
@@ -57,25 +57,34 @@ impl View {
         }
     }
 
+    async fn stream_arn(&self) -> String {
+        let table = self.client.describe_table().table_name("shop").send().await.unwrap().table.unwrap();
+        table.latest_stream_arn.unwrap()
+    }
+
     /// Delivers the records of the first sales, each of which was put once. The total has then this
     /// number of sales.
     async fn count(&self, world: &World, sales: u32, total: i128) {
-        let table = self.client.describe_table().table_name("shop").send().await.unwrap().table.unwrap();
-        let arn = table.latest_stream_arn.unwrap();
+        world.handle(&self.event(0..sales).await).await.unwrap();
+        assert_eq!(world.sold().await, total);
+    }
+
+    /// The event of some sales, each of which was put once.
+    async fn event(&self, sales: std::ops::Range<u32>) -> Value {
+        let arn = self.stream_arn().await;
         let stream = self.streams.describe_stream().stream_arn(&arn).send().await.unwrap().stream_description.unwrap();
         let shard = stream.shards.unwrap().remove(0).shard_id.unwrap();
         let from = self.streams.get_shard_iterator().stream_arn(&arn).shard_id(&shard);
         let from = from.shard_iterator_type(ShardIteratorType::TrimHorizon).send().await.unwrap().shard_iterator;
         let page = self.streams.get_records().set_shard_iterator(from).send().await.unwrap().records.unwrap();
-        let records = (0..sales).zip(page).map(|(id, delivered)| {
+        let records = (0..sales.end).zip(page).skip(sales.start as usize).map(|(id, delivered)| {
             let mut record = record(0, None, Some(&image(id, "2025-10-02", "lamp", "ann", 100)));
             record["dynamodb"]["SequenceNumber"] = delivered.dynamodb.unwrap().sequence_number.unwrap().into();
             record
         });
         let mut event = event(&records.collect::<Vec<_>>());
         (event["shardId"], event["eventSourceARN"]) = (shard.into(), arn.into());
-        world.handle(&event).await.unwrap();
-        assert_eq!(world.sold().await, total);
+        event
     }
 
     async fn tamper(&self, sort: &str, partition: &str, added: i32) {
@@ -110,8 +119,10 @@ async fn a_recount_that_finds_no_counted_item_is_refused() {
     let world = World::new(Layout::Sums).await;
     let view = View::of(&world, "us-east-1");
     assert!(view.check(&Scope::All).await.unwrap().is_right());
-    // The sales are counted, but lie in another table.
-    world.handle(&event(&[record(1, None, Some(&image(1, "2025-10-02", "lamp", "ann", 100)))])).await.unwrap();
+    // A sale is counted that is not in the table.
+    let mut sold = event(&[record(1, None, Some(&image(1, "2025-10-02", "lamp", "ann", 100)))]);
+    sold["eventSourceARN"] = view.stream_arn().await.into();
+    world.handle(&sold).await.unwrap();
     let refusal = view.refusal(&Scope::All).await;
     assert!(matches!(refusal, RecountRefusal::NoItems { statistics: 10, .. }), "{refusal:?}");
 }
@@ -156,40 +167,63 @@ async fn repair_lowers_more_than_a_small_share_on_request() {
 }
 
 #[tokio::test]
-async fn a_recount_of_a_table_with_other_keys_is_refused() {
+async fn a_repair_accepts_a_changed_declaration() {
     let world = World::new(Layout::Sums).await;
     let view = View::of(&world, "us-east-1");
-    let attribute = |name: &str, of: &ScalarAttributeType| {
-        AttributeDefinition::builder().attribute_name(name).attribute_type(of.clone()).build().unwrap()
+    view.put(0..3).await;
+    view.count(&world, 2, 2).await;
+    let changed = |policy| {
+        let total = Group::new("total").key("STAT#TOTAL", "-");
+        let of_customer = |sale: &Sale| Some(sale.customer.to_uppercase());
+        let customers = Group::new("customers").attribute("customer", of_customer).key("STAT#{customer}", "CUSTOMER");
+        let rollup = Rollup::builder("sales").measure("sales", count()).group(total).group(customers);
+        let rollup = rollup.on_ttl(Policy::Keep).version(1).changed_declaration(policy).build().unwrap();
+        Aggregator::new(rollup, view.table.clone())
     };
-    let key = |name: &str, of: KeyType| KeySchemaElement::builder().attribute_name(name).key_type(of).build().unwrap();
-    let text = || AttributeValue::S("a".to_owned());
-    let types = [
-        (None, None),
-        (Some(ScalarAttributeType::N), Some(AttributeValue::N("1".to_owned()))),
-        (Some(ScalarAttributeType::B), Some(AttributeValue::B(vec![1].into()))),
-    ];
-    for (number, (sort, value)) in types.into_iter().enumerate() {
-        let name = format!("readings-{number}");
-        let stream = StreamSpecification::builder().stream_enabled(true);
-        let stream = stream.stream_view_type(StreamViewType::NewAndOldImages).build().unwrap();
-        let mut create = view.client.create_table().table_name(&name).billing_mode(BillingMode::PayPerRequest);
-        create = create.stream_specification(stream).key_schema(key("pk", KeyType::Hash));
-        create = create.attribute_definitions(attribute("pk", &ScalarAttributeType::S));
-        if let Some(of) = &sort {
-            create = create.attribute_definitions(attribute("sk", of)).key_schema(key("sk", KeyType::Range));
-        }
-        create.send().await.unwrap();
-        let put = view.client.put_item().table_name(&name).item("pk", text()).item("at", text());
-        put.item("sk", value.unwrap_or(AttributeValue::Bool(true))).send().await.unwrap();
+    let earlier = world;
+    let world = changed(Policy::Retract);
+    let recounter = Recounter::new(&world, view.table.clone(), view.streams.clone());
+    let third = view.event(2..3).await;
+    assert_eq!(handle(&world, &third).await.unwrap_err().code(), "refused");
 
-        let items = Table::new(view.client.clone(), &name, "pk", "sk");
-        let checked = Recounter::new(&world.aggregator, items, view.streams.clone()).check(&Scope::All, |_| {}).await;
-        let Err(RecountError::Refused(RecountRefusal::UnsupportedKeys { table, .. })) = checked else {
-            panic!("{sort:?} is not refused: {checked:?}");
-        };
-        assert_eq!(table, name);
-    }
+    // A number that stays too high would stay wrong.
+    view.tamper("-", "STAT#TOTAL", 1).await;
+    let measured = recounter.check(&Scope::All, |_| {}).await.unwrap();
+    assert!(measured.is_new_declaration() && !measured.is_right());
+    let report = recounter.repair(&measured, Lowering::Nothing, Timestamp::now(), |_| {}).await.unwrap();
+    assert!(!report.accepted);
+    assert_eq!(handle(&world, &third).await.unwrap_err().code(), "refused");
+
+    // The earlier version counts once more, after the measurement.
+    let measured = recounter.check(&Scope::All, |_| {}).await.unwrap();
+    earlier.handle(&third).await.unwrap();
+    let repaired = recounter.repair(&measured, Lowering::UpTo(1), Timestamp::now(), |_| {}).await;
+    assert!(matches!(repaired, Err(RepairError::StillCounted)), "{repaired:?}");
+
+    let measured = recounter.check(&Scope::All, |_| {}).await.unwrap();
+    let report = recounter.repair(&measured, Lowering::UpTo(1), Timestamp::now(), |_| {}).await.unwrap();
+    assert!(report.accepted);
+    let measured = recounter.check(&Scope::All, |_| {}).await.unwrap();
+    assert!(measured.is_right() && !measured.is_new_declaration(), "{measured:?}");
+    assert_eq!(earlier.handle(&event_after(&third)).await.unwrap_err().code(), "refused");
+    handle(&world, &event_after(&third)).await.unwrap();
+    let customer = world.rollup().query("customers").with("customer", "ANN");
+    assert_eq!((earlier.sold().await, customer.one(world.table()).await.unwrap().number("sales")), (4, 4));
+}
+
+async fn handle(aggregator: &Aggregator<Sale>, event: &Value) -> Result<Handled, AggregateError> {
+    let event = RawValue::from_string(event.to_string()).unwrap();
+    aggregator.handle(&event, SystemTime::now() + Duration::from_secs(30)).await
+}
+
+/// An event with a record of a new sale after those of another event.
+fn event_after(event: &Value) -> Value {
+    let mut event = event.clone();
+    let number: u128 = event["Records"][0]["dynamodb"]["SequenceNumber"].as_str().unwrap().parse().unwrap();
+    let mut record = record(0, None, Some(&image(9, "2025-10-02", "lamp", "ann", 100)));
+    record["dynamodb"]["SequenceNumber"] = (number + 1).to_string().into();
+    event["Records"] = json!([record]);
+    event
 }
 
 #[cfg(feature = "cli")]

@@ -21,7 +21,7 @@ pub use baselines::Baseline;
 pub use clicks::{Implementation, play_clicks};
 pub use feedback::{feedback_of, play_feedback};
 pub use game::{GameOutcome, play_game, play_leave};
-pub use rollups::play_rollup;
+pub use rollups::{play_hazard, play_rollup};
 pub use shop::{ShopOutcome, Weakness, play_shop};
 pub use shop_statistics::play_activities;
 pub use table::{Database, Embedded};

@@ -7,9 +7,10 @@ use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use rollup::sim::Outcome;
+use rollup::sim::{Hazard, Outcome};
 use sim::{
-    Embedded, Implementation, Weakness, play_activities, play_clicks, play_feedback, play_game, play_rollup, play_shop,
+    Embedded, Implementation, Weakness, play_activities, play_clicks, play_feedback, play_game, play_hazard,
+    play_rollup, play_shop,
 };
 
 use run::{Kinds, Played, play_all};
@@ -40,6 +41,9 @@ enum System {
     Clicks,
     /// Random declarations of rollups.
     Rollups,
+    /// Random declarations, each seed with a hazard: a changed declaration, a recount in another
+    /// region, a growing number of shards, the stream of a replica.
+    Hazards,
     /// The statistics of the shop's activities.
     Activities,
     /// The example `voice-of-customer`.
@@ -62,11 +66,15 @@ fn main() -> anyhow::Result<ExitCode> {
             let again = format!("sim{}", variable("IMPLEMENTATION", other));
             counted(seeds, &again, |seed| Ok(play_clicks(seed, implementation, is_traced)?))?
         }
-        System::Rollups | System::Activities | System::Feedback => {
+        System::Rollups | System::Hazards | System::Activities | System::Feedback => {
             let again = format!("sim-rollups{}", variable("SYSTEM", Some(system)));
             counted(seeds, &again, |seed| match system {
                 System::Activities => Ok(play_activities(seed, None, is_traced)?),
                 System::Feedback => Ok(play_feedback(seed, is_traced)?),
+                System::Hazards => {
+                    let hazard = Hazard::ALL[seed as usize % Hazard::ALL.len()];
+                    Ok(play_hazard(seed, hazard, false, is_traced)?)
+                }
                 _ => Ok(play_rollup(seed, None, is_traced)?),
             })?
         }

@@ -4,9 +4,10 @@
 use fastrand::Rng;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use rollup::sim::{Outcome, SimError, Simulation, Weakness};
+use rollup::sim::{Hazard, Outcome, SimError, Simulation, Weakness};
 use rollup::{
-    Aggregator, Group, Measure, Policy, Rollup, Window, average, count, decimal_sum, distinct, maximum, minimum, sum,
+    Aggregator, Group, Measure, Policy, Rollup, RollupBuilder, Window, average, count, decimal_sum, distinct, maximum,
+    minimum, sum,
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,31 @@ pub fn play_rollup(seed: u64, weakness: Option<Weakness>, is_traced: bool) -> Re
     simulation.play([seed])
 }
 
+/// Plays one history with a hazard, and without the rule that meets it if it is weakened. The seed
+/// gives the declaration; it takes everything back, as the recounts of some hazards need it.
+///
+/// # Errors
+/// When the harness itself fails.
+pub fn play_hazard(seed: u64, hazard: Hazard, is_weakened: bool, is_traced: bool) -> Result<Outcome, SimError> {
+    let users = Rng::with_seed(seed).u8(1..30);
+    let version = |version: u32| {
+        move |table| {
+            let builder = random(&mut dice(seed), [Policy::Retract; 3]).version(version);
+            let units = move |item: &RandomItem| item.units * i64::from(1 + version);
+            let color =
+                move |item: &RandomItem| if version == 0 { item.color.clone() } else { item.color.to_uppercase() };
+            let group = Group::new("colors").attribute("color", color).key("COLORS", "{color}").measures(["all-units"]);
+            let rollup = builder.measure("all-units", sum(units)).group(group).build();
+            Aggregator::new(rollup.unwrap_or_else(|error| unreachable!("seed {seed}: {error}")), table)
+        }
+    };
+    let simulation = Simulation::of(version(0), move |rng| item(rng, users)).hazard(hazard);
+    let simulation = if hazard == Hazard::ChangedDeclaration { simulation.redeployed(version(1)) } else { simulation };
+    let simulation = if is_traced { simulation.traced() } else { simulation };
+    let simulation = if is_weakened { simulation.weakened(hazard.rule()) } else { simulation };
+    simulation.play([seed])
+}
+
 fn item(rng: &mut Rng, users: u8) -> RandomItem {
     let text = |rng: &mut Rng, from: &[&str]| rng.choice(from).map_or_else(String::new, |text| (*text).to_owned());
     // Around the end of a year in one of the time zones.
@@ -53,9 +79,19 @@ fn item(rng: &mut Rng, users: u8) -> RandomItem {
 
 /// The declaration of a seed.
 fn declaration(seed: u64) -> Rollup<RandomItem> {
-    let rng = &mut Rng::with_seed(seed ^ 0x0726_6f6c_6c75_7073);
+    let rng = &mut dice(seed);
     let policy = |rng: &mut Rng| if rng.u8(..3) == 0 { Policy::Keep } else { Policy::Retract };
     let policies = if rng.u8(..3) == 0 { [Policy::Keep; 3] } else { [Policy::Retract, policy(rng), policy(rng)] };
+    let builder = random(rng, policies);
+    builder.build().unwrap_or_else(|error| unreachable!("seed {seed}: {error}"))
+}
+
+fn dice(seed: u64) -> Rng {
+    Rng::with_seed(seed ^ 0x0726_6f6c_6c75_7073)
+}
+
+/// Random measures and groups.
+fn random(rng: &mut Rng, policies: [Policy; 3]) -> RollupBuilder<RandomItem> {
     let mut builder = Rollup::builder("random").on_modify(policies[0]).on_remove(policies[1]).on_ttl(policies[2]);
     let keeps = policies == [Policy::Keep; 3];
     let mut names = Vec::new();
@@ -69,7 +105,7 @@ fn declaration(seed: u64) -> Rollup<RandomItem> {
     for number in 0..rng.usize(1..=5) {
         builder = builder.group(group(rng, number, &names));
     }
-    builder.build().unwrap_or_else(|error| unreachable!("seed {seed}: {error}"))
+    builder
 }
 
 fn measures() -> Vec<(&'static str, Measure<RandomItem>)> {

@@ -4,8 +4,8 @@
 use std::ops::{Range, RangeInclusive};
 
 use crate::{is_long, seeds};
-use rollup::sim::{Fault, Outcome, Weakness};
-use sim::{Implementation, play_clicks, play_feedback, play_rollup};
+use rollup::sim::{Fault, Hazard, Outcome, Weakness};
+use sim::{Implementation, play_clicks, play_feedback, play_hazard, play_rollup};
 
 fn play_all(play: impl Fn(u64) -> Outcome, seeds: RangeInclusive<u64>) -> Outcome {
     let mut all = Outcome::default();
@@ -52,6 +52,21 @@ fn the_statistics_of_random_declarations_are_exact() {
 fn the_statistics_of_the_example_are_exact() {
     let all = play_all(|seed| play_feedback(seed, false).unwrap(), seeds(3, 20));
     assert!(!is_long() || all.changes > 1_000 && all.faults.total() > 500, "{} changes, {}", all.changes, all.faults);
+}
+
+#[test]
+fn the_statistics_are_exact_in_spite_of_each_hazard() {
+    for hazard in Hazard::ALL {
+        play_all(|seed| play_hazard(seed, *hazard, false, false).unwrap(), seeds(2, 30));
+    }
+}
+
+#[test]
+fn a_hazard_without_its_rule_is_caught() {
+    for hazard in Hazard::ALL {
+        println!("{hazard:?}");
+        assert_caught(|seed| play_hazard(seed, *hazard, true, false).unwrap(), 1..60);
+    }
 }
 
 /// The faults break the usual handlers, and not the simulation: without faults they are right.
