@@ -103,12 +103,18 @@ scale: ## Model limits and cost up to a million clicks a second: docs/capacity.m
 fuzz: ## Fuzz all parsers of outside input: SECONDS=60 for each target, TARGETS="csv_import ..."
 	scripts/fuzz $(SECONDS) $(TARGETS)
 
+ifeq ($(ONLY),attack-cost)
+# What each public request costs, as `make test` compares it with docs/capacity.md.
+bench:
+	cargo test --locked --workspace --test suite -- public_costs --nocapture
+else
 bench: tools crates/verify/bench/node/node_modules/.package-lock.json ## Measure cost and speed, and compare them: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*/*)))
 	npm --prefix crates/verify/bench/node run --silent build -- "$(abspath target/bench/node)"
 	@# Functions without a Node.js version run as Rust binaries in both stacks.
 	for name in $(notdir $(wildcard crates/functions/*/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
 	cargo run --locked --profile sim --package bench -- --functions target/release --node target/bench/node $(if $(ONLY),--only $(ONLY))
+endif
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint

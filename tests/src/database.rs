@@ -125,6 +125,11 @@ impl Database {
     /// What a table's stream has told so far, as the mapping of the function that reads it passes
     /// it on.
     pub async fn records_of(&self, function: &str, table: &str) -> Result<Vec<serde_json::Value>> {
+        self.stream_of(function, table).await?.rest().await
+    }
+
+    /// A table's stream as the mapping of a function reads it, from its beginning.
+    pub async fn stream_of(&self, function: &str, table: &str) -> Result<StreamTail> {
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
         let functions = tidemark_local::template::read(&template, &BTreeMap::new())?.stack.functions;
         let reader = functions.iter().find(|known| known.short_name() == function);
@@ -136,19 +141,43 @@ impl Database {
         let stream = table.and_then(|table| table.latest_stream_arn).context("the table has no stream")?;
         let streams = self.streams();
         let shards = streams.describe_stream().stream_arn(&stream).send().await?.stream_description;
-        let mut records = Vec::new();
+        let mut iterators = Vec::new();
         for shard in shards.and_then(|stream| stream.shards).unwrap_or_default() {
             let first = streams.get_shard_iterator().stream_arn(&stream).shard_id(shard.shard_id().unwrap_or_default());
             let first = first.shard_iterator_type(ShardIteratorType::TrimHorizon).send().await?;
-            let mut next = first.shard_iterator;
-            while let Some(iterator) = next.take() {
-                let page = streams.get_records().shard_iterator(iterator).send().await?;
+            iterators.extend(first.shard_iterator);
+        }
+        Ok(StreamTail { streams, stream, filters, iterators })
+    }
+}
+
+/// Reads the shards that a stream had at first.
+#[derive(Debug)]
+pub struct StreamTail {
+    streams: aws_sdk_dynamodbstreams::Client,
+    stream: String,
+    filters: Filters,
+    iterators: Vec<String>,
+}
+
+impl StreamTail {
+    /// The records since the last call.
+    pub async fn rest(&mut self) -> Result<Vec<serde_json::Value>> {
+        let mut records = Vec::new();
+        for mut iterator in std::mem::take(&mut self.iterators) {
+            loop {
+                let page = self.streams.get_records().shard_iterator(iterator).send().await?;
                 let found = page.records.unwrap_or_default();
-                // An open shard never ends: an empty page says that this is all so far.
-                next = page.next_shard_iterator.filter(|_| !found.is_empty());
                 for record in &found {
-                    let event = StreamRecord::new(of_dynamodb(record, &stream), &filters).event;
+                    let event = StreamRecord::new(of_dynamodb(record, &self.stream), &self.filters).event;
                     records.extend(event.map(|event| serde_json::from_str(event.get())).transpose()?);
+                }
+                let Some(next) = page.next_shard_iterator else { break };
+                iterator = next;
+                // An open shard never ends: an empty page says that this is all so far.
+                if found.is_empty() {
+                    self.iterators.push(iterator);
+                    break;
                 }
             }
         }

@@ -20,7 +20,7 @@ mod stack;
 use std::path::{Path, PathBuf};
 
 pub use cases::sample_event;
-pub use database::Database;
+pub use database::{Database, StreamTail};
 pub use game_table::GameTable;
 pub use sockets::FakeSockets;
 pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, binary};

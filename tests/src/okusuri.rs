@@ -1,13 +1,47 @@
-//! Users of Okusuri, signed in.
+//! Okusuri's function, and users who are signed in.
 
 use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use domain::UserId;
 use jiff::{SignedDuration, Timestamp};
+use lambda_kit::outbound::Outbound;
+use okusuri_api::{Config, Okusuri, Secrets};
 use okusuri_store::rows::{EmailOwner, MedicationLog, Medicine, Session, User};
 use okusuri_store::{Row, item, sha256_hex};
+use uuid::Uuid;
 
 use crate::Database;
+
+/// The secret from which the function makes its keys for codes and logins.
+pub const KEY: &str = "key-of-the-tests-0000000000000000";
+
+/// The function on the table of `db`. It can send no mail and call no provider.
+///
+/// # Errors
+/// Never: the keys are good.
+pub fn service(db: &Database, now: fn() -> Timestamp) -> Result<Okusuri> {
+    let arn = "arn".to_owned();
+    let config = Config {
+        table: Database::OKUSURI.to_owned(),
+        cursor_key_arn: arn.clone(),
+        health_token_arn: arn.clone(),
+        key_arn: arn.clone(),
+        vapid_key_arn: arn,
+        mail_from: "okusuri@example.com".to_owned(),
+        public_url: None,
+        providers: Vec::new(),
+        vapid_subject: "mailto:operator@example.com".to_owned(),
+    };
+    let secrets = Secrets {
+        cursor_key: "cursor-key-of-the-tests-000000000".into(),
+        health_token: "health".into(),
+        key: KEY.into(),
+        vapid_key: "vapid-key-of-the-tests-0000000000".into(),
+    };
+    let mails = aws_sdk_sesv2::Client::from_conf(aws_sdk_sesv2::Config::builder().behavior_version_latest().build());
+    let okusuri = Okusuri::new(&db.table(Database::OKUSURI), mails, Outbound::new(&[]), &config, secrets)?;
+    Ok(okusuri.with(now, Uuid::now_v7))
+}
 
 /// Stores a signed-in user with the token `token-of-<id>`.
 ///

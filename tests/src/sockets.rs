@@ -32,6 +32,11 @@ impl FakeSockets {
         self.lock().posted.remove(connection_id).unwrap_or_default()
     }
 
+    /// The messages to all connections since the last call.
+    pub fn take_all(&self) -> Vec<Bytes> {
+        std::mem::take(&mut self.lock().posted).into_values().flatten().collect()
+    }
+
     /// Whether the connection was ended from this side.
     pub fn is_closed(&self, connection_id: &str) -> bool {
         self.lock().closed.contains(connection_id)

@@ -126,7 +126,7 @@ impl<S: Sockets> GameRoom<S> {
                 commands.push((player.id, Command::Disconnect));
                 let draws = room.turn().filter(|turn| turn.drawer == player.id && room.may_see_drawing(turn.id));
                 if let Some(turn) = draws
-                    && self.strokes.of_turn(room.id, turn.id).await?.is_empty()
+                    && self.strokes.is_empty(room.id, turn.id).await?
                 {
                     commands.push((player.id, Command::DrewNothing));
                 }

@@ -8,4 +8,5 @@ mod import;
 mod openapi;
 mod policies;
 mod promises;
+mod public_costs;
 mod sample_events;

@@ -1,7 +1,7 @@
 //! Meters the consumed capacity by table and index. The meter adds `ReturnConsumedCapacity` to each
 //! request and removes the numbers from the reply.
 //!
-//! Off until [`crate::Engine::meter`] is called. A request that already has the parameter passes
+//! Off until [`crate::Engine::meter`] is called. A request that asks for the numbers itself passes
 //! unchanged and is not metered. PartiQL is not metered.
 
 use std::borrow::Cow;
@@ -18,6 +18,9 @@ use crate::call::Call;
 
 /// The request's parameter.
 const PARAMETER: &str = "ReturnConsumedCapacity";
+
+/// How the SDKs end a request that wants no numbers.
+const NONE: &[u8] = br#""ReturnConsumedCapacity":"NONE"}"#;
 
 /// The reply's member.
 const ANSWER: &str = "ConsumedCapacity";
@@ -89,6 +92,10 @@ impl Meter {
             "PutItem" | "UpdateItem" | "DeleteItem" | "BatchWriteItem" | "TransactWriteItems" => MeteredKind::Writes,
             _ => return None,
         };
+        if let Some(rest) = call.body.strip_suffix(NONE) {
+            call.body = Bytes::from([rest, format!("\"{PARAMETER}\":\"INDEXES\"}}").as_bytes()].concat());
+            return Some(metered);
+        }
         let rest = call.body.strip_prefix(b"{")?;
         let has_members = rest.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'"');
         // A body that contains the parameter's name anywhere is not metered: that is better than a
@@ -184,6 +191,10 @@ mod tests {
         assert_eq!(meter().request_capacity(&mut asking), Some(MeteredKind::Writes));
         let body: Value = serde_json::from_slice(&asking.body).unwrap();
         assert_eq!(body, json!({ "ReturnConsumedCapacity": "INDEXES", "TableName": "t", "Item": {} }));
+
+        let mut unasked = call("Query", r#"{"TableName":"t","ReturnConsumedCapacity":"NONE"}"#);
+        assert_eq!(meter().request_capacity(&mut unasked), Some(MeteredKind::Reads));
+        assert_eq!(unasked.body, r#"{"TableName":"t","ReturnConsumedCapacity":"INDEXES"}"#);
 
         let untouched = [
             (Meter::default(), "PutItem", put),

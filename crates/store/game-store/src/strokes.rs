@@ -4,17 +4,26 @@
 //! Rewriting one item at each stroke would bill all of it each time.
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::{GameId, TurnId};
+use domain::game::{GameId, TurnId, drawing};
 use serde::Deserialize;
 
 use super::gzip;
 use super::keys::{GAME_TTL_S, Item, PARTITION_KEY, SORT_KEY, TTL, expires, game, key, n, s, strokes, strokes_of};
 use store_base::{StoreError, Table};
 
-/// The pages that a turn's chunks may take, at a megabyte each.
-const PAGES_MAX: usize = 16;
+/// How many chunks one query reads. An honest one has about a kilobyte.
+const CHUNKS_AT_ONCE: i32 = 64;
+
+/// The most queries for a turn: those of all its chunks, and one that finds no more.
+const QUERIES_MAX: usize = drawing::CHUNKS_MAX as usize / CHUNKS_AT_ONCE as usize + 2;
+
+/// How much JSON of a turn is read. Five minutes of fast strokes have 750 KB, and the drawing that
+/// is kept has less. Without this bound, a turn of the largest chunks has 13 MB, and each request
+/// that reads it costs as much as a thousand others.
+const TURN_BYTES_MAX: usize = 1_000_000;
 
 /// The most JSON of one chunk: one socket message, and a reserve.
 const CHUNK_BYTES_MAX: usize = 128 * 1024;
@@ -94,24 +103,27 @@ impl Strokes {
         }
     }
 
-    /// The chunks of a turn, in order of their numbers.
+    /// Whether nothing of a turn is saved.
+    pub async fn is_empty(&self, game_id: GameId, turn_id: TurnId) -> Result<bool, StoreError> {
+        let page = self.query(game_id, turn_id).limit(1).send().await?;
+        Ok(page.items.unwrap_or_default().is_empty())
+    }
+
+    /// The chunks of a turn, in order of their numbers. The end of a turn with more than
+    /// [`TURN_BYTES_MAX`] is left out.
     pub async fn of_turn(&self, game_id: GameId, turn_id: TurnId) -> Result<Vec<Chunk>, StoreError> {
-        let mut chunks = Vec::new();
+        let (mut chunks, mut bytes) = (Vec::new(), 0);
         let mut start: Option<Item> = None;
-        for _ in 0..PAGES_MAX {
-            let page = self
-                .table
-                .query()
-                .key_condition_expression("#pk = :pk AND begins_with(#sk, :turn)")
-                .expression_attribute_names("#pk", PARTITION_KEY)
-                .expression_attribute_names("#sk", SORT_KEY)
-                .expression_attribute_values(":pk", s(game(game_id)))
-                .expression_attribute_values(":turn", s(strokes_of(turn_id)))
-                .set_exclusive_start_key(start)
-                .send()
-                .await?;
+        for _ in 0..QUERIES_MAX {
+            let query = self.query(game_id, turn_id).limit(CHUNKS_AT_ONCE).set_exclusive_start_key(start);
+            let page = query.send().await?;
             for item in page.items.unwrap_or_default() {
-                chunks.push(Chunk::read(item)?);
+                let chunk = Chunk::read(item)?;
+                bytes += chunk.batches.len();
+                if bytes > TURN_BYTES_MAX {
+                    return Ok(chunks);
+                }
+                chunks.push(chunk);
             }
             start = page.last_evaluated_key;
             if start.is_none() {
@@ -119,5 +131,15 @@ impl Strokes {
             }
         }
         Err(StoreError::unreadable("a turn's strokes do not end"))
+    }
+
+    fn query(&self, game_id: GameId, turn_id: TurnId) -> QueryFluentBuilder {
+        self.table
+            .query()
+            .key_condition_expression("#pk = :pk AND begins_with(#sk, :turn)")
+            .expression_attribute_names("#pk", PARTITION_KEY)
+            .expression_attribute_names("#sk", SORT_KEY)
+            .expression_attribute_values(":pk", s(game(game_id)))
+            .expression_attribute_values(":turn", s(strokes_of(turn_id)))
     }
 }

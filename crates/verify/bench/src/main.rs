@@ -2,7 +2,6 @@
 //! `make bench` builds the parts and runs it; docs/benchmarks.md says how each figure is obtained.
 
 mod activities;
-mod attack_cost;
 mod chart;
 mod click_cost;
 mod cpu;
@@ -64,7 +63,6 @@ enum BenchSection {
     FeedbackCost,
     HotDay,
     Activities,
-    AttackCost,
     StockRefusal,
     Journal,
     Migrate,
@@ -176,7 +174,6 @@ async fn main() -> Result<ExitCode> {
             BenchSection::FeedbackCost => feedback_cost::rows().await?,
             BenchSection::HotDay => hot_day::rows().await?,
             BenchSection::Activities => activities::rows().await?,
-            BenchSection::AttackCost => attack_cost::rows().await?,
             BenchSection::StockRefusal => stock_refusal::rows().await?,
             BenchSection::Journal => journal::rows().await?,
             BenchSection::Migrate => migrate::rows(&folders, effort).await?,

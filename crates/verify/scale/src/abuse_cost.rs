@@ -1,18 +1,13 @@
-//! The cost that one client, at one address and without an account, can cause the owner in an hour.
-//! Each way names the limit that bounds it.
+//! The cost that one client, at one address and without an account, can cause the owner in an hour
+//! where a limit bounds it. [`crate::public`] has the cost of each request.
 
 use std::fmt::Write as _;
 
 use crate::limits::{API_REQUESTS_PER_S, MESSAGE_MS, TEMPLATE_API_RATE};
 use crate::price;
+use crate::public::{MESSAGE_GB, function, http_request};
 
 const HOUR_S: f64 = 3_600.0;
-
-/// Memory of `ws-message`, and of the functions of the HTTP API.
-const MESSAGE_GB: f64 = 0.5;
-const API_GB: f64 = 0.125;
-/// Assumed: a request that is refused.
-const REFUSED_S: f64 = 0.01;
 
 /// As the rules have them: seats, places to look on, what a player and a spectator may say in a
 /// second, what a connection may send through one instance.
@@ -25,48 +20,31 @@ const CONNECTION_PER_S: f64 = 15.0;
 const GAMES: [f64; 2] = [30.0, 1.0 / 60.0];
 const TICKETS: [f64; 2] = [120.0, 1.0];
 
-/// Requests of one client in a second, where nothing else bounds them.
-const CLIENT_PER_S: f64 = 100.0;
-
-/// Write and read units of the dearest request of 25 clicks: each meets two held milliseconds, and
-/// is on a new target (`tests/tests/clicks/writer.rs`).
-const CLICKS: [f64; 2] = [25.0 * 14.0, 25.0 * 21.0];
-
-/// Write and read units of the dearest request of 25 activities: two rows of up to a kilobyte each
-/// (`bench --only attack-cost`), and a statistic of its own for each (`Rollup::explain`).
-pub const ACTIVITIES: [f64; 2] = [25.0 * (2.0 + 7.0), 25.0 * 3.5];
-
 /// What each way costs, as a table.
 pub fn table() -> String {
-    let function = |gb: f64, seconds: f64| price::INVOCATION + gb * seconds * price::GB_SECOND;
     let message = |told: f64, writes: f64| {
         let units = writes * price::WRITE_UNIT + 3.0 * price::READ_UNIT;
         (1.0 + told) * price::MESSAGE + function(MESSAGE_GB, MESSAGE_MS as f64 / 1_000.0) + units
     };
-    let request = price::HTTP_REQUEST + function(API_GB, REFUSED_S);
+    let request = http_request();
     let in_an_hour = |[burst, rate]: [f64; 2]| burst + rate * HOUR_S;
     let listeners = SEATS + SPECTATORS;
     let lines_per_s = SEATS * TALK_PER_S + SPECTATORS * SPECTATOR_TALK_PER_S;
     let flood_per_s = API_REQUESTS_PER_S / listeners;
     let minutes = HOUR_S / 60.0;
     let sockets = listeners * minutes * price::CONNECTION_MINUTE;
-    let requests = |[writes, reads]: [f64; 2]| {
-        CLIENT_PER_S * HOUR_S * (request + writes * price::WRITE_UNIT + reads * price::READ_UNIT)
-    };
     let rows = [
-        ("25 clicks in each request", "assumed: 100 requests a second", requests(CLICKS)),
-        ("25 activities in each request", "the same; 384 bytes of texts for an activity", requests(ACTIVITIES)),
         (
             "games that nobody comes to",
             "30 for an address, and one a minute",
-            in_an_hour(GAMES) * (request + 9.0 * price::WRITE_UNIT + price::READ_UNIT),
+            in_an_hour(GAMES) * (request + 40.0 * price::WRITE_UNIT + price::READ_UNIT),
         ),
         (
             "sockets that stay silent",
             "120 tickets for an address, and one a second; 10 minutes each",
             in_an_hour(TICKETS)
                 * (request
-                    + 2.0 * function(API_GB, REFUSED_S)
+                    + 2.0 * (request - price::HTTP_REQUEST)
                     + 4.0 * price::WRITE_UNIT
                     + 8.0 * price::READ_UNIT
                     + 10.0 * price::CONNECTION_MINUTE),

@@ -13,6 +13,7 @@ pub mod limit_steps;
 pub mod limits;
 mod measured;
 pub mod price;
+pub mod public;
 pub mod tables;
 
 pub use measured::{Game, Measured};

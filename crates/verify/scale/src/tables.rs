@@ -71,6 +71,7 @@ pub fn all(measured: &Measured) -> Vec<(&'static str, String)> {
         ("money", money),
         ("game limits", game_limits),
         ("games", game_load),
+        ("public", crate::public::table()),
         ("attack", crate::abuse_cost::table()),
     ]
 }

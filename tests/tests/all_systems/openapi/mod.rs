@@ -2,7 +2,7 @@
 //! problems with the code and their table, schemas with the sample events, their recorded answers,
 //! and the running stack.
 
-mod document;
+pub(crate) mod document;
 mod recorded;
 mod walk;
 

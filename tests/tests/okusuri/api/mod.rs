@@ -3,12 +3,10 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use lambda_kit::http::Request;
-use lambda_kit::outbound::Outbound;
-use okusuri_api::{Config, Okusuri, Secrets, handle};
+use okusuri_api::{Okusuri, handle};
 use serde_json::{Value, json};
 use tests::Database;
-use tests::okusuri::user;
-use uuid::Uuid;
+use tests::okusuri::{service, user};
 
 mod administration;
 mod import;
@@ -29,30 +27,7 @@ impl World {
         let db = Database::start().await.unwrap();
         user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
         user(&db.client, "bob", "Pacific/Honolulu").await.unwrap();
-        let arn = "arn".to_owned();
-        let config = Config {
-            table: Database::OKUSURI.to_owned(),
-            cursor_key_arn: arn.clone(),
-            health_token_arn: arn.clone(),
-            key_arn: arn.clone(),
-            vapid_key_arn: arn,
-            mail_from: "okusuri@example.com".to_owned(),
-            public_url: None,
-            providers: Vec::new(),
-            vapid_subject: "mailto:operator@example.com".to_owned(),
-        };
-        let secret = |text: &str| text.to_owned().into();
-        let secrets = Secrets {
-            cursor_key: secret("cursor-key-of-the-tests-000000000"),
-            health_token: secret("health"),
-            key: secret("key-of-the-tests-0000000000000000"),
-            vapid_key: secret("vapid-key-of-the-tests-0000000000"),
-        };
-        // No mail is sent and no provider is called in these tests.
-        let mails =
-            aws_sdk_sesv2::Client::from_conf(aws_sdk_sesv2::Config::builder().behavior_version_latest().build());
-        let okusuri = Okusuri::new(&db.table(Database::OKUSURI), mails, Outbound::new(&[]), &config, secrets).unwrap();
-        let okusuri = okusuri.with(noon, Uuid::now_v7);
+        let okusuri = service(&db, noon).unwrap();
         Self { db, okusuri }
     }
 
