@@ -6,10 +6,11 @@ use aws_sdk_dynamodb::types::KeyType;
 use serde_json::json;
 
 use super::{CliError, Outcome, OutputOptions};
-use crate::aggregator::{Aggregator, Layout};
+use crate::aggregator::Aggregator;
 use crate::contribution::Change;
 use crate::error::StoreError;
 use crate::explain::Index;
+use crate::layout::Layout;
 use crate::table::Table;
 
 /// The most items that are sampled, and the most pages of a megabyte that are read for them.
