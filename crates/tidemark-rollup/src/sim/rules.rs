@@ -101,8 +101,8 @@ impl Rules {
 
     pub(crate) fn fold(self, holding: &mut Holding, passed: &BTreeMap<ShardHash, SequenceNumber>) {
         if self.lacks(Weakness::UncheckedFold) {
-            let all = holding.shards.iter().map(|(shard, applied)| (*shard, applied.through)).collect();
-            return holding.fold(&all);
+            holding.shards.clear();
+            holding.folded = true;
         }
         holding.fold(passed);
     }
