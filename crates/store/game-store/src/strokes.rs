@@ -109,8 +109,8 @@ impl Strokes {
         Ok(page.items.unwrap_or_default().is_empty())
     }
 
-    /// The chunks of a turn, in order of their numbers. The end of a turn with more than
-    /// [`TURN_BYTES_MAX`] is left out.
+    /// The chunks of a turn, in order of their numbers, up to a megabyte of JSON. The rest is left
+    /// out.
     pub async fn of_turn(&self, game_id: GameId, turn_id: TurnId) -> Result<Vec<Chunk>, StoreError> {
         let (mut chunks, mut bytes) = (Vec::new(), 0);
         let mut start: Option<Item> = None;

@@ -2,7 +2,7 @@
 //! problems with the code and their table, schemas with the sample events, their recorded answers,
 //! and the running stack.
 
-pub(crate) mod document;
+mod document;
 mod recorded;
 mod walk;
 
@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 use shop_store::ActivityStatistics;
 use tests::repository;
 
-use document::{Document, PROBLEM};
+pub(crate) use document::Document;
+use document::PROBLEM;
 use recorded::{Recorded, recorded, template_routes};
 
 const TYPE_PREFIX: &str = "urn:tidemark:problem:";

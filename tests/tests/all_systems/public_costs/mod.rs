@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tests::{Database, StreamTail, repository};
 use tidemark_engine::Meter;
 
-use super::openapi::document::Document;
+use super::openapi::Document;
 
 /// The address of the client.
 const CLIENT: &str = "203.0.113.7";
