@@ -78,7 +78,8 @@ fn random(rng: &mut Rng) -> Reading {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Says a mistake of the declarations as an error.
     let _ = (readings()?, extremes()?);
-    let rollups: [(&str, fn() -> Rollup<Reading>); 2] =
+    type Declared = (&'static str, fn() -> Rollup<Reading>);
+    let rollups: [Declared; 2] =
         [("readings", || readings().expect("built above")), ("extremes", || extremes().expect("built above"))];
     let histories: u64 = std::env::args().nth(1).map_or(Ok(20), |histories| histories.parse())?;
     for (name, rollup) in rollups {

@@ -38,7 +38,7 @@ impl World {
 
     async fn number(&self, product: &str, measure: &str) -> i128 {
         let query = self.aggregator.rollup().query("product").with("product", product);
-        query.one(&self.table).await.unwrap().number(measure)
+        query.one(&self.table).await.unwrap().number(measure).unwrap()
     }
 }
 
