@@ -111,7 +111,7 @@ test('alerts name the stream, the table or the function, lost records first', ()
     ],
   );
   // A recount is one of the clicks.
-  assert.deepEqual(alertsOf(now, 'http://here')[0]?.commands, ['curl -X DELETE http://here/_local/lost']);
+  assert.deepEqual(alertsOf(now, 'http://here')[0]?.commands, ["curl -X DELETE 'http://here/_local/lost?mapping=m'"]);
   assert.deepEqual(alertsOf(snapshot({}), ''), []);
 });
 
