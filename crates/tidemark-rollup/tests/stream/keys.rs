@@ -168,7 +168,7 @@ async fn a_recount_with_other_names_of_keys_is_refused() {
 }
 
 #[tokio::test]
-async fn statistics_in_a_table_without_string_keys_are_refused_at_the_start() {
+async fn statistics_table_without_string_keys_is_refused_at_start() {
     let readings = Readings::new(key_types()[0].clone(), Policy::Retract).await;
     let table = Table::new(readings.world.client.clone(), "readings", "device", "second");
     let aggregator = Aggregator::new(sales(Policy::Retract), table);

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_costs_its_clicks_and_visitors_and_a_request_for_each_partition() {
+    fn day_costs_its_clicks_visitors_and_partition_requests() {
         let shards = DateShards::new(4).expect("in range");
         let stored = Stat { total_clicks: 100_000, unique_users: 450 };
         let cost = RecountCost { items: 100_450, read_units: 3_052 + 450, requests: 5 + 23 + 5 };
