@@ -52,6 +52,7 @@ pub(super) async fn two_activities_have_one_id(stack: &Stack) {
 /// The same visitors come through two shards at once, so that one invocation finds records of them
 /// that the other has changed.
 pub(super) async fn visitors_come_through_two_shards(stack: &Stack) {
+    let table = stack.dynamodb().describe_table().table_name(Database::SHOP).send().await.unwrap().table.unwrap();
     let batches = ["4e5f6a7b", "8c9dae0f"].map(|shard| {
         let mut batch = sample_event("activity-stats", "usual");
         let records = (0..200).map(|n| {
@@ -61,6 +62,7 @@ pub(super) async fn visitors_come_through_two_shards(stack: &Stack) {
             record
         });
         batch["Records"] = records.collect();
+        batch["eventSourceARN"] = json!(table.latest_stream_arn);
         batch["shardId"] = json!(format!("shardId-00000001759400000000-{shard}"));
         batch
     });
