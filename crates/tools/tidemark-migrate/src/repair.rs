@@ -88,7 +88,9 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
         Phase::Dual | Phase::Percent | Phase::RollingBack => {}
     }
     if !run.path(DIFFERENCES).exists() {
-        return Err(FailureKind::RunIncomplete.because("nothing was compared yet: run `cutover --compare` first"));
+        return Err(
+            FailureKind::RunIncomplete.because("nothing was compared yet: run `cutover --to <phase> --compare` first")
+        );
     }
     // The differences of a user stand together in the file.
     let mut last = None;
@@ -109,7 +111,9 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
             None => late += 1,
         }
     }
-    let mut text = format!("{items} items of {repaired} users were repaired. `cutover --compare` shows what is left.");
+    let mut text = format!(
+        "{items} items of {repaired} users were repaired. `cutover --to <phase> --compare` shows what is left."
+    );
     if late > 0 {
         text.push_str(&format!(" {late} users were written all the time: run the same command again."));
     }
@@ -130,8 +134,7 @@ async fn check_losses(run: &Run, sides: &Sides) -> Result<(), Failure> {
     let is_sample =
         run.read::<Value>("report-cutover.json")?.is_some_and(|last| last["compared"]["sample"].is_object());
     if is_sample && !losses.is_empty() {
-        let why =
-            "the last comparison was a sample, and the repair would remove attributes: run `cutover --compare` first";
+        let why = "the last comparison was a sample, and the repair would remove attributes: run `cutover --to <phase> --compare` first";
         return Err(FailureKind::RunIncomplete.because(why));
     }
     for ((kind, attribute), count) in losses {

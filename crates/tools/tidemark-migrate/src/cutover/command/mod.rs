@@ -50,20 +50,21 @@ pub struct Arguments {
     application_role: Option<String>,
     /// Also compares all users' items with PostgreSQL's rows afterwards, or those of so many percent
     /// of the users, of others each time.
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "100")]
+    #[arg(long, requires = "to", value_name = "PERCENT")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "100")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=100))]
     compare: Option<u8>,
     /// Finishes although items differ from PostgreSQL's rows.
-    #[arg(long)]
+    #[arg(long, requires = "to")]
     accept_differences: bool,
     /// With `--to finished`: for so many days, `rollback` can still return. It then makes
     /// PostgreSQL's rows from the items that the new application has written. The same command
     /// again gives other days.
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
+    #[arg(long, requires = "to", value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
     way_back: Option<u16>,
     /// With `--to dual` and the percentages: replicates what other programs change from then on,
     /// until Ctrl-C.
-    #[arg(long)]
+    #[arg(long, requires = "to")]
     follow: bool,
     /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -318,6 +319,10 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
     let differences = more["compared"]["differences"].as_u64().unwrap_or_default();
     if let Some(users) = more["compared"]["users"].as_u64() {
         text.push_str(&format!(" {users} users were compared, and {differences} items differ."));
+        match more["compared"]["late"].as_u64().unwrap_or_default() {
+            0 => {}
+            late => text.push_str(&format!(" {late} users were written meanwhile and not compared.")),
+        }
         for first in more["compared"]["first"].as_array().into_iter().flatten() {
             let text_of = |name: &str| first[name].as_str().unwrap_or_default().to_owned();
             text.push_str(&format!("\n  {} {} {}", text_of("what"), text_of("partition"), text_of("sort")));
@@ -336,7 +341,28 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+
+    #[test]
+    fn comparison_needs_a_phase() {
+        #[derive(Debug, clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let read = |flags: &[&str]| {
+            let own =
+                ["cutover", "--run", "r", "--table", "t", "--source", "s", "--mapping", "m", "--source-zone", "UTC"];
+            Command::try_parse_from(own.iter().chain(flags)).map(|command| command.arguments.compare)
+        };
+        assert_eq!(read(&["--to", "dual", "--compare=5"]).unwrap_or_default(), Some(5));
+        assert_eq!(read(&["--to", "dual", "--compare"]).unwrap_or_default(), Some(100));
+        for flag in ["--compare", "--compare=5", "--follow", "--accept-differences", "--way-back=3"] {
+            assert!(read(&[flag]).is_err(), "{flag}");
+        }
+    }
 
     #[test]
     fn follow_waits_longer_after_slow_and_refused_passes() {
