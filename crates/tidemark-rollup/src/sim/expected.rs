@@ -1,21 +1,13 @@
-//! What a test of a declaration says beside the declaration: which items counted at all, and the
-//! numbers that plain code expects.
+//! The numbers that plain code expects beside the declaration.
 
 use std::any::Any;
 use std::rc::Rc;
 
-use serde_json::Value;
-
+use super::error::SimError;
 use super::items::Items;
 use super::world::World;
-use super::{Outcome, SimError};
-use crate::aggregator::Aggregator;
 use crate::amount::Amount;
-use crate::contribution::Change;
 use crate::declaration::Policy;
-
-/// With so many items, one at least must count.
-const ITEMS_MIN: u64 = 20;
 
 /// A number that plain code expects in a statistic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,47 +65,4 @@ pub(crate) fn compare(
         }
     }
     Ok(wrong)
-}
-
-/// Adds to the outcome what became of the items that were written.
-pub(crate) fn sort<T>(outcome: &mut Outcome, aggregator: &Aggregator<T>, keys: &[String; 2], items: &Items) {
-    for image in items.written() {
-        let text = |name: &String| image[name]["S"].as_str();
-        let key = text(&keys[0]).zip(text(&keys[1]));
-        if let Some((partition, sort)) = key.filter(|(partition, sort)| aggregator.rollup().owns(partition, sort)) {
-            outcome.own.get_or_insert_with(|| format!("{partition} {sort}"));
-            outcome.ignored += 1;
-            continue;
-        }
-        match read(aggregator, image) {
-            Ok(true) => outcome.counted += 1,
-            Ok(false) => outcome.ignored += 1,
-            Err(why) => {
-                outcome.why.get_or_insert(why);
-                outcome.quarantined += 1;
-            }
-        }
-    }
-}
-
-/// Whether an item counts in a statistic.
-fn read<T>(aggregator: &Aggregator<T>, image: &Value) -> Result<bool, String> {
-    let image = serde_json::value::RawValue::from_string(image.to_string()).map_err(|error| error.to_string())?;
-    let item = aggregator.read(&image).map_err(|why| format!("{}: {}", why.code, why.message))?;
-    Ok(item.is_some_and(|item| !aggregator.rollup().contributions(&Change::Insert(item)).is_empty()))
-}
-
-impl Outcome {
-    /// Why a test of these histories shows nothing, or not all.
-    pub(crate) fn shortcomings(&self) -> Vec<String> {
-        let (counted, quarantined, ignored) = (self.counted, self.quarantined, self.ignored);
-        let own = self.own.iter().map(|key| {
-            format!("items are taken for statistics and ignored, such as {key}: put a fixed text into the group's key")
-        });
-        let none = (counted == 0 && quarantined + ignored >= ITEMS_MIN).then(|| {
-            let why = self.why.as_ref().map_or_else(String::new, |why| format!("; the first reason is {why}"));
-            format!("no item counts: {quarantined} are quarantined and {ignored} ignored{why}")
-        });
-        own.chain(none).collect()
-    }
 }

@@ -29,6 +29,7 @@
 //! assert_eq!(outcome.miscounts, Vec::<String>::new());
 //! ```
 
+mod error;
 mod expected;
 mod faults;
 mod handler;
@@ -37,6 +38,7 @@ mod items;
 mod mapping;
 mod operator;
 mod oracle;
+mod outcome;
 pub(crate) mod rules;
 mod split_read;
 mod stream;
@@ -46,7 +48,6 @@ mod wire;
 mod world;
 
 use std::any::Any;
-use std::fmt::{self, Display};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -59,9 +60,11 @@ use serde_json::value::RawValue;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 
+pub use error::SimError;
 pub use expected::Expected;
 pub use faults::{Fault, Tally};
 pub use hazards::Hazard;
+pub use outcome::Outcome;
 pub use rules::Weakness;
 pub use split_read::{split_read, take_items};
 pub use table::TABLE;
@@ -94,30 +97,6 @@ fn generated<I: Serialize + 'static>(item: I) -> Result<Generated, SimError> {
     Ok((serde_dynamo::to_item(&item).map_err(SimError::new)?, Rc::new(item)))
 }
 
-/// Why a history could not be played.
-#[derive(Debug)]
-pub struct SimError(String);
-
-impl SimError {
-    pub(crate) fn new(message: impl Display) -> Self {
-        Self(message.to_string())
-    }
-}
-
-impl Display for SimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SimError {}
-
-impl From<serde_json::Error> for SimError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::new(error)
-    }
-}
-
 /// In which layout the instances of a history count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LayoutChoice {
@@ -140,52 +119,6 @@ pub struct Simulation<T> {
     hazard: Option<Hazard>,
     /// Makes the aggregators of the version that is deployed later.
     next_factory: Option<Factory<T>>,
-}
-
-/// The result of some histories.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// The number of histories.
-    pub seeds: u64,
-    /// The changes of items: inserted, modified, deleted, expired.
-    pub changes: u64,
-    /// The faults.
-    pub faults: Tally,
-    /// The items that were written and count in a statistic.
-    pub counted: u64,
-    /// The items that were written and cannot be read.
-    pub quarantined: u64,
-    /// The items that were written and change no statistic.
-    pub ignored: u64,
-    /// An item that was taken for one of the crate's own.
-    own: Option<String>,
-    /// Why an item cannot be read.
-    why: Option<String>,
-    /// How many histories have a wrong number.
-    pub wrong_seeds: u64,
-    /// One line for each wrong number, with its seed; and a line if no item counts, or if items are
-    /// taken for statistics.
-    pub miscounts: Vec<String>,
-    /// The events, if the simulation was [traced](Simulation::traced).
-    pub trace: Vec<String>,
-}
-
-impl Outcome {
-    /// Adds the result of other histories.
-    pub fn add(&mut self, other: Self) {
-        self.seeds += other.seeds;
-        self.changes += other.changes;
-        self.faults.add(&other.faults);
-        self.counted += other.counted;
-        self.quarantined += other.quarantined;
-        self.ignored += other.ignored;
-        self.own = self.own.take().or(other.own);
-        self.why = self.why.take().or(other.why);
-        self.wrong_seeds += other.wrong_seeds;
-        self.miscounts.extend(other.miscounts);
-        self.trace.extend(other.trace);
-    }
 }
 
 impl<T: Clone + 'static> Simulation<T> {
@@ -324,7 +257,7 @@ impl<T: Clone + 'static> Simulation<T> {
     pub fn play(&self, seeds: impl IntoIterator<Item = u64>) -> Result<Outcome, SimError> {
         let mut outcome = Outcome::default();
         for seed in seeds {
-            outcome.add(self.play_seed(seed).map_err(|error| SimError(format!("seed {seed}: {error}")))?);
+            outcome.add(self.play_seed(seed).map_err(|error| SimError::new(format!("seed {seed}: {error}")))?);
         }
         outcome.miscounts.extend(outcome.shortcomings());
         Ok(outcome)
@@ -431,7 +364,7 @@ impl<T: Clone + 'static> Simulation<T> {
         let (faults, trace) = (sim.with(|world| world.tally.clone()), sim.take_trace());
         let (seeds, changes) = (1, items.changes);
         let mut outcome = Outcome { seeds, changes, faults, wrong_seeds, miscounts, trace, ..Outcome::default() };
-        expected::sort(&mut outcome, &aggregator, &sim.with(|world| world.table.keys.clone()), &items);
+        outcome::sort(&mut outcome, &aggregator, &sim.with(|world| world.table.keys.clone()), &items);
         Ok(outcome)
     }
 
