@@ -24,6 +24,7 @@ use crate::declared::Declared;
 use crate::distinct::first_seen::FirstSeenRecords;
 use crate::distinct::holdings::{Holdings, Position};
 use crate::distinct::{self, DistinctChanges};
+use crate::empty;
 use crate::error::StoreError;
 use crate::event::{Event, Reply};
 use crate::extremes::Extremes;
@@ -317,7 +318,9 @@ impl<T> Aggregator<T> {
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
             let commit = commit.retry(patient_backoff());
-            with_deadline(deadline, commit.when(CommitError::is_transient)).await
+            let next = with_deadline(deadline, commit.when(CommitError::is_transient)).await?;
+            self.remove_empty(&written).await;
+            Ok(next)
         };
         let (reached, to) = self.rules.start((&self.table, &self.rollup.name, shard), reached.clone(), to, now).await?;
         if together.0.len() > TRANSACTION_STATS_MAX {
@@ -355,12 +358,22 @@ impl<T> Aggregator<T> {
                 shard.commit(&self.table, &self.rollup.name, &read, commit, now)
             };
             match with_deadline(deadline, commit.retry(patient_backoff()).when(CommitError::is_transient)).await {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    self.remove_empty(&read.buffer).await;
+                    return Ok(());
+                }
                 Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
         Err(AggregateError::Contended(CHECKPOINT_TRIES_MAX))
+    }
+
+    /// A failure leaves zeros in the table, which are right.
+    async fn remove_empty(&self, written: &Additions) {
+        if let Err(error) = empty::remove(&self.rollup, &self.table, written).await {
+            tracing::warn!(%error, "an empty statistic could not be removed");
+        }
     }
 
     /// Runs before the checkpoint moves past these records. A crash between the two then writes a

@@ -28,6 +28,12 @@ impl Amount {
         Self { units: -self.units, ..self }
     }
 
+    /// The number if it has no decimals: 5 for 5.00.
+    pub fn to_integer(self) -> Option<i128> {
+        let one = 10_i128.checked_pow(u32::from(self.scale))?;
+        (self.units % one == 0).then(|| self.units / one)
+    }
+
     /// The units at a scale that is not smaller.
     fn units_at(self, scale: u8) -> i128 {
         self.units * 10_i128.pow(u32::from(scale - self.scale))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::declaration::{CheckedGroup, RESERVED_PREFIX};
 use crate::group::{Dimension, Group};
 use crate::key::{Template, TemplateError, list};
-use crate::measure::MeasureKind;
+use crate::measure::Measure;
 
 /// Why a declaration cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,16 +82,19 @@ pub enum DeclarationError {
     /// A deletion would take back the last image, but the first one was counted.
     #[error("on_modify(Keep) needs {0}(Keep): a deletion would take back values that were never counted")]
     KeptModifications(&'static str),
-    /// A minimum or maximum cannot be taken back.
-    #[error("measure `{measure}`: a {kind} cannot be taken back; declare {policy}(Keep)")]
-    Extreme {
+    /// The measure cannot have so many decimals.
+    #[error("measure `{measure}`: {decimals} decimals; at most {max} are possible")]
+    Decimals {
         /// The measure.
         measure: String,
-        /// `minimum` or `maximum`.
-        kind: String,
-        /// The method that declares `Retract`.
-        policy: &'static str,
+        /// The decimals.
+        decimals: u8,
+        /// How many it may have.
+        max: u8,
     },
+    /// Without a count, nobody knows when a statistic is empty.
+    #[error("group `{0}`: an empty statistic can be removed only if the group counts its items")]
+    NoCount(String),
 }
 
 pub(crate) fn check_name(of: &str, name: &str) -> Result<(), DeclarationError> {
@@ -102,7 +105,7 @@ pub(crate) fn check_name(of: &str, name: &str) -> Result<(), DeclarationError> {
 
 pub(crate) fn check_group<T>(
     group: Group<T>,
-    all_measures: &[(String, MeasureKind<T>)],
+    all_measures: &[(String, Measure<T>)],
 ) -> Result<CheckedGroup<T>, DeclarationError> {
     let name = group.name.clone();
     check_name(&format!("group `{name}`"), &name)?;

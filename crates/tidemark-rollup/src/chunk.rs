@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::SequenceNumber;
 use crate::contribution::{Contribution, Part, StatKey};
 use crate::declaration::Rollup;
-use crate::measure::MeasureKind;
 
 /// The most statistics that one chunk may touch: the [100 actions of a
 /// transaction](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
@@ -79,7 +78,7 @@ impl Chunk {
             *delta.sums.entry(place).or_default() += amount;
         }
         for (measure, candidate) in contribution.extremes {
-            let is_minimum = matches!(rollup.measures.get(measure), Some((_, MeasureKind::Minimum { .. })));
+            let is_minimum = rollup.measures.get(measure).is_some_and(|(_, of)| of.is_first());
             let extreme = delta.extremes.entry(measure).or_insert(candidate);
             *extreme = if is_minimum { candidate.min(*extreme) } else { candidate.max(*extreme) };
         }

@@ -142,27 +142,32 @@ impl<T> Rollup<T> {
             let Some(values) = group.group.values(item) else { continue };
             let contribution = all.entry(StatKey { group: index, values }).or_default();
             for &measure in &group.measures {
-                let Some((_, kind)) = self.measures.get(measure) else { continue };
+                let Some((_, of)) = self.measures.get(measure) else { continue };
                 let times = |value: i64| i128::from(value) * i128::from(sign);
-                match kind {
+                match &of.kind {
+                    _ if of.is_ranked => {
+                        let Some(rank) = of.rank(item) else { continue };
+                        *contribution.holdings.entry((measure, rank)).or_default() += i64::from(sign);
+                    }
                     MeasureKind::Count => contribution.add(measure, Part::Sum, times(1)),
-                    MeasureKind::Sum { value, .. } => {
+                    MeasureKind::Sum(value) => {
                         contribution.add(measure, Part::Sum, times(value(item).unwrap_or_default()));
                     }
-                    MeasureKind::Average { value } => {
+                    MeasureKind::Average(value) => {
                         let Some(value) = value(item) else { continue };
                         contribution.add(measure, Part::Sum, times(value));
                         contribution.add(measure, Part::Count, times(1));
                     }
-                    MeasureKind::Distinct { value } => {
+                    MeasureKind::Distinct(value) => {
                         let Some(value) = value(item) else { continue };
                         *contribution.holdings.entry((measure, value)).or_default() += i64::from(sign);
                     }
-                    MeasureKind::Minimum { value } | MeasureKind::Maximum { value } => {
-                        // A declaration with an extreme retracts nothing, so the sign is 1.
+                    MeasureKind::Minimum(value) | MeasureKind::Maximum(value) => {
+                        // The rollup retracts nothing, so the sign is 1.
                         let Some(value) = value(item) else { continue };
                         contribution.extremes.insert(measure, value);
                     }
+                    MeasureKind::First(_) | MeasureKind::Last(_) => {}
                 }
             }
         }

@@ -26,13 +26,14 @@ pub enum Policy {
 /// do.
 pub struct Rollup<T> {
     pub(crate) name: String,
-    pub(crate) measures: Vec<(String, MeasureKind<T>)>,
+    pub(crate) measures: Vec<(String, Measure<T>)>,
     pub(crate) groups: Vec<CheckedGroup<T>>,
     pub(crate) on_modify: Policy,
     pub(crate) on_remove: Policy,
     pub(crate) on_ttl: Policy,
     pub(crate) version: u32,
     pub(crate) changed_declaration: Policy,
+    pub(crate) removes_empty: bool,
 }
 
 /// A group whose templates are parsed.
@@ -55,6 +56,7 @@ pub struct RollupBuilder<T> {
     on_ttl: Policy,
     version: u32,
     changed_declaration: Policy,
+    removes_empty: bool,
 }
 
 impl<T> Rollup<T> {
@@ -74,6 +76,7 @@ impl<T> Rollup<T> {
             on_ttl: Policy::Keep,
             version: 0,
             changed_declaration: Policy::Retract,
+            removes_empty: false,
         }
     }
 
@@ -145,12 +148,19 @@ impl<T> RollupBuilder<T> {
         Self { changed_declaration, ..self }
     }
 
+    /// Removes a statistic from the table when its last item is gone. Otherwise it stays, with
+    /// zeros. Each group needs a [`crate::count`], and the function needs `dynamodb:DeleteItem`. A
+    /// crash between a commit and the removal leaves the zeros until the group empties again.
+    pub fn remove_empty(self) -> Self {
+        Self { removes_empty: true, ..self }
+    }
+
     /// Checks the declaration as a whole.
     ///
     /// # Errors
     /// The first mistake, which names the measure or the group.
     pub fn build(self) -> Result<Rollup<T>, DeclarationError> {
-        let Self { name, measures, groups, on_modify, on_remove, on_ttl, version, changed_declaration } = self;
+        let Self { name, mut measures, groups, on_modify, on_remove, on_ttl, version, changed_declaration, .. } = self;
         check_name("the rollup", &name)?;
         if measures.is_empty() {
             return Err(DeclarationError::Nothing("measure"));
@@ -173,22 +183,27 @@ impl<T> RollupBuilder<T> {
             return Err(DeclarationError::KeptModifications(policy));
         }
         let mut known = HashSet::new();
-        for (name, measure) in &measures {
+        let retracts = [on_modify, on_remove, on_ttl].contains(&Policy::Retract);
+        for (name, measure) in &mut measures {
             check_name(&format!("measure `{name}`"), name)?;
-            if !known.insert(name.as_str()) {
+            if !known.insert(name.clone()) {
                 return Err(DeclarationError::Twice(format!("measure `{name}`")));
             }
-            let policies = [("on_modify", on_modify), ("on_remove", on_remove), ("on_ttl", on_ttl)];
-            let retracting = policies.into_iter().find(|(_, policy)| *policy == Policy::Retract);
-            if let Some((policy, _)) = retracting.filter(|_| measure.0.is_extreme()) {
-                return Err(DeclarationError::Extreme { measure: name.clone(), kind: format!("{measure:?}"), policy });
+            let (decimals, max) = (measure.scale, measure.decimals_max());
+            if decimals > max {
+                return Err(DeclarationError::Decimals { measure: name.clone(), decimals, max });
             }
+            measure.is_ranked |= retracts && measure.is_extreme();
         }
-        let measures: Vec<_> = measures.into_iter().map(|(name, measure)| (name, measure.0)).collect();
         let groups = groups.into_iter().map(|group| check_group(group, &measures)).collect::<Result<Vec<_>, _>>()?;
         // With a date alone as its key, every item with a date would be taken for a statistic.
         if let Some(group) = groups.iter().find(|group| !group.partition.has_text() && !group.sort.has_text()) {
             return Err(DeclarationError::NoText(group.group.name.clone()));
+        }
+        let counts = |of: &&usize| measures.get(**of).is_some_and(|(_, of)| matches!(of.kind, MeasureKind::Count));
+        let without_count = groups.iter().find(|group| !group.measures.iter().any(|of| counts(&of)));
+        if let Some(group) = without_count.filter(|_| self.removes_empty) {
+            return Err(DeclarationError::NoCount(group.group.name.clone()));
         }
         for (index, group) in groups.iter().enumerate() {
             for other in &groups[..index] {
@@ -202,7 +217,8 @@ impl<T> RollupBuilder<T> {
                 }
             }
         }
-        Ok(Rollup { name, measures, groups, on_modify, on_remove, on_ttl, version, changed_declaration })
+        let removes_empty = self.removes_empty;
+        Ok(Rollup { name, measures, groups, on_modify, on_remove, on_ttl, version, changed_declaration, removes_empty })
     }
 }
 
@@ -225,20 +241,19 @@ impl<T> Rollup<T> {
 
     /// The attribute that holds a part of a measure, and the number of its decimals.
     pub(crate) fn attribute(&self, measure: usize, part: Part) -> Option<(String, u8)> {
-        let (name, kind) = self.measures.get(measure)?;
-        let attribute = kind.attributes(name).into_iter().nth(usize::from(part == Part::Count))?;
-        Some((attribute, if part == Part::Sum { kind.scale() } else { 0 }))
+        let (name, of) = self.measures.get(measure)?;
+        let attribute = of.attributes(name).into_iter().nth(usize::from(part == Part::Count))?;
+        Some((attribute, if part == Part::Sum && !of.is_ranked { of.scale } else { 0 }))
     }
 
     /// An attribute of statistics that has one of these names.
     pub(crate) fn attribute_among(&self, names: &[&str]) -> Option<String> {
-        let measures = self.measures.iter().flat_map(|(name, kind)| kind.attributes(name));
+        let measures = self.measures.iter().flat_map(|(name, of)| of.attributes(name));
         let constants = self.groups.iter().flat_map(|group| group.attributes.iter().map(|(name, _)| name.clone()));
         measures.chain(constants).find(|name| names.contains(&name.as_str()))
     }
 
     /// The group of a statistic with this key.
-    #[cfg(feature = "recount")]
     pub(crate) fn group_of(&self, partition: &str, sort: &str) -> Option<&CheckedGroup<T>> {
         self.groups.iter().find(|group| group.values_of(partition, sort).is_some())
     }
@@ -268,7 +283,7 @@ impl<T> CheckedGroup<T> {
 mod tests {
     use super::*;
     use crate::votes::{Vote, builder, keeping};
-    use crate::{Window, count, distinct, minimum};
+    use crate::{Window, count, distinct, minimum, sum};
 
     fn daily(name: &str) -> Group<Vote> {
         Group::new(name).window("day", Window::Day, |vote: &Vote| vote.at)
@@ -346,13 +361,26 @@ mod tests {
     }
 
     #[test]
-    fn an_extreme_needs_a_rollup_that_retracts_nothing() {
+    fn extremes_of_a_retracting_rollup_are_ranked() {
         let lowest = |builder: RollupBuilder<Vote>| builder.measure("lowest", minimum(|vote: &Vote| vote.score));
-        assert!(lowest(keeping()).build().is_ok());
-        assert_eq!(
-            refusal(lowest(builder())),
-            "measure `lowest`: a minimum cannot be taken back; declare on_modify(Keep)"
-        );
+        let is_ranked = |builder| lowest(builder).build().expect("a declaration").measures[4].1.is_ranked;
+        assert_eq!([is_ranked(builder()), is_ranked(keeping())], [true, false]);
+    }
+
+    #[test]
+    fn decimals_that_no_number_can_have_are_refused() {
+        let price = |decimals| builder().measure("price", sum(|vote: &Vote| vote.score).decimals(decimals));
+        assert!(price(18).build().is_ok());
+        assert_eq!(refusal(price(19)), "measure `price`: 19 decimals; at most 18 are possible");
+        let users = builder().measure("users", distinct(|vote: &Vote| vote.user.clone()).decimals(1));
+        assert_eq!(refusal(users), "measure `users`: 1 decimals; at most 0 are possible");
+    }
+
+    #[test]
+    fn empty_statistics_are_removed_only_with_a_count() {
+        assert!(builder().remove_empty().build().is_ok());
+        let text = "group `d`: an empty statistic can be removed only if the group counts its items";
+        assert_eq!(refusal(builder().remove_empty().group(daily("d").key("A", "{day}").measures(["score"]))), text);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::check::KeyForms;
 use crate::declaration::{CheckedGroup, Rollup};
 use crate::group::Dimension;
-use crate::measure::MeasureKind;
+use crate::measure::Measure;
 
 /// What decides the statistics of an item, as far as the crate can see it. Closures and the reader
 /// are not part of it: [`crate::RollupBuilder::version`] stands for them.
@@ -27,7 +27,7 @@ impl Declared {
         let own = [("version", rollup.version.to_string()), ("policies", policies.join(" "))];
         let own = own.into_iter().map(|(what, text)| (format!("the {what}"), text));
         let measures = rollup.measures.iter();
-        let measures = measures.map(|(name, kind)| (format!("measure `{name}`"), of_measure(kind)));
+        let measures = measures.map(|(name, measure)| (format!("measure `{name}`"), of_measure(measure)));
         let groups = rollup.groups.iter();
         let groups = groups.map(|group| (format!("group `{}`", group.group.name), of_group(rollup, group)));
         let keys = rollup.groups.iter().map(|group| (group.group.name.clone(), group.key_forms()));
@@ -61,8 +61,8 @@ impl Declared {
     }
 }
 
-fn of_measure<T>(kind: &MeasureKind<T>) -> String {
-    format!("{} {}", kind.name(), kind.scale())
+fn of_measure<T>(measure: &Measure<T>) -> String {
+    format!("{} {}", measure.kind_name(), measure.scale)
 }
 
 fn of_group<T>(rollup: &Rollup<T>, checked: &CheckedGroup<T>) -> String {
@@ -86,7 +86,7 @@ fn of_group<T>(rollup: &Rollup<T>, checked: &CheckedGroup<T>) -> String {
 mod tests {
     use super::*;
     use crate::votes::{Vote, builder, keeping};
-    use crate::{Group, Policy, RollupBuilder, Window, count, decimal_sum};
+    use crate::{Group, Policy, RollupBuilder, Window, count, sum};
     use jiff::tz::TimeZone;
 
     fn of(builder: RollupBuilder<Vote>) -> Declared {
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(changes(keeping()), ["the policies changed"]);
         let new = Group::new("new").key("NEW", "-").measures(["votes"]);
         assert_eq!(changes(builder().group(new)), ["group `new` is new"]);
-        let all = changes(builder().measure("price", decimal_sum(2, |vote: &Vote| vote.score)));
+        let all = changes(builder().measure("price", sum(|vote: &Vote| vote.score).decimals(2)));
         assert_eq!(all, ["group `daily` changed", "group `total` changed", "measure `price` is new"]);
         let weekly = |name, window, zone: &str| {
             let group = Group::new(name).window("w", window, |vote: &Vote| vote.at).key("STAT#W", "{w}");

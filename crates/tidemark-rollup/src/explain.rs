@@ -18,6 +18,7 @@ use crate::declared::Declared;
 use crate::distinct::holding::Holding;
 use crate::distinct::holdings::HoldingItem;
 use crate::distinct::{self, DistinctChanges};
+use crate::empty;
 use crate::guard::{DECLARATIONS, Entry};
 use crate::layout::Layout;
 use crate::shard::{Checkpoint, Shard};
@@ -158,6 +159,7 @@ impl<T> Rollup<T> {
                     layout == Layout::Buffers && together.fits_buffer() && together.0.len() <= TRANSACTION_STATS_MAX;
                 let (written, kept) =
                     if is_kept { (Additions::default(), together) } else { (together, Additions::default()) };
+                model.cost.write_units += empty::candidates(self, &written).len() as f64;
                 model.commit(&shard.key_texts(&self.name), chunk.through, (written, kept), now, key_names, indexes);
             }
         }
@@ -165,6 +167,7 @@ impl<T> Rollup<T> {
         model.cost.read_units += 2.0;
         if !model.checkpoint.buffer.0.is_empty() {
             let written = std::mem::take(&mut model.checkpoint.buffer);
+            model.cost.write_units += empty::candidates(self, &written).len() as f64;
             model.commit(&shard.key_texts(&self.name), None, (written, Additions::default()), now, key_names, indexes);
         }
         model.cost

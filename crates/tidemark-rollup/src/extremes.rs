@@ -7,13 +7,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::additions::ItemKey;
+use crate::amount::Amount;
 use crate::chunk::Chunk;
 use crate::contribution::StatKey;
 use crate::declaration::Rollup;
 use crate::distinct::REQUESTS_MAX;
 use crate::error::StoreError;
 use crate::error::unless_condition_failed;
-use crate::measure::MeasureKind;
 use crate::table::Table;
 
 /// How many extremes an instance caches.
@@ -36,19 +36,20 @@ impl Extremes {
         let mut open = Vec::new();
         for (key, delta) in &chunk.stats {
             for (&measure, &value) in &delta.extremes {
-                let Some((name, kind)) = rollup.measures.get(measure) else { continue };
-                let is_minimum = matches!(kind, MeasureKind::Minimum { .. });
+                let Some((name, of)) = rollup.measures.get(measure) else { continue };
+                let is_minimum = of.is_first();
                 let place = (key.clone(), measure);
                 let passes = |known: &i64| if is_minimum { value < *known } else { value > *known };
                 if self.cache.get(&place).is_none_or(passes) {
-                    open.push((place, name.as_str(), is_minimum, value));
+                    let amount = Amount { units: value.into(), scale: of.scale };
+                    open.push((place, name.as_str(), is_minimum, value, amount));
                 }
             }
         }
         let written: Vec<_> = stream::iter(open)
-            .map(|(place, name, is_minimum, value)| async move {
+            .map(|(place, name, is_minimum, value, amount)| async move {
                 if let Some(stat) = rollup.stat(&place.0) {
-                    write(table, (stat.key, stat.set), name, is_minimum, value.into()).await?;
+                    write(table, (stat.key, stat.set), name, is_minimum, amount).await?;
                 }
                 Ok::<_, StoreError>((place, value))
             })
@@ -69,7 +70,7 @@ pub(crate) async fn write(
     (key, set): (ItemKey, BTreeMap<String, String>),
     name: &str,
     is_minimum: bool,
-    value: i128,
+    value: Amount,
 ) -> Result<(), StoreError> {
     let mut request = table.update_item(table.key(key.0, key.1));
     let mut sets = vec!["#m = :m".to_owned()];

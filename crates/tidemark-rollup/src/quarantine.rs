@@ -88,6 +88,13 @@ impl QuarantinedRecord {
         Some(serde_json::from_str::<serde_dynamo::Item>(&keys).ok()?.into())
     }
 
+    /// The item that could not be read.
+    #[cfg(feature = "recount")]
+    pub(crate) fn new_image(&self) -> Option<Item> {
+        let record: crate::event::Record<'_> = serde_json::from_str(&self.record).ok()?;
+        Some(serde_json::from_str::<serde_dynamo::Item>(record.change.new_image?.get()).ok()?.into())
+    }
+
     /// What tells the record's item from the others of `items`, if the record has its keys.
     #[cfg(feature = "recount")]
     pub(crate) fn identity(&self, items: &Table) -> Option<(String, String)> {

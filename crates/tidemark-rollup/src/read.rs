@@ -9,7 +9,8 @@ use crate::amount::Amount;
 use crate::declaration::{CheckedGroup, Rollup};
 use crate::error::StoreError;
 use crate::group::Dimension;
-use crate::measure::MeasureKind;
+use crate::measure::Measure;
+use crate::rank;
 use crate::table::{Item, Table};
 
 const ZERO: Amount = Amount { units: 0, scale: 0 };
@@ -21,12 +22,12 @@ const LOWEST: &str = "-9.9999999999999999999999999999999999999E+125";
 const PAGE_MAX: i32 = 1_000;
 
 /// A statistic. One that was never written has zeros, and no extremes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stat {
     /// The values of the group's dimensions, in their order: a window's label, or an attribute.
     pub values: Vec<String>,
     /// The numbers by attribute; an average has a sum and a count. `None` is an extreme of nothing.
-    numbers: BTreeMap<String, Option<Amount>>,
+    pub(crate) numbers: BTreeMap<String, Option<Amount>>,
 }
 
 /// Some statistics, and the place where the next page begins.
@@ -96,32 +97,31 @@ impl<T> Rollup<T> {
 }
 
 impl Stat {
-    /// A count, a sum of integers, a distinct count, or an extreme, which is 0 for an empty group;
-    /// see [`Self::extreme`].
+    /// A count, a sum of integers, or a distinct count. An extreme of an empty group is 0; see
+    /// [`Self::extreme`].
     ///
     /// # Errors
     /// If the group has no such measure, or the number is not an integer.
     pub fn number(&self, measure: &str) -> Result<i128, ReadError> {
-        Ok(self.extreme(measure)?.unwrap_or_default())
+        let amount = self.decimal(measure)?;
+        amount.to_integer().ok_or_else(|| ReadError::NotInteger(measure.to_owned()))
     }
 
-    /// A minimum or maximum; `None` if no item has a value.
+    /// A minimum, a maximum, the first or the last number; `None` if no item has a value.
     ///
     /// # Errors
-    /// As [`Self::number`].
-    pub fn extreme(&self, measure: &str) -> Result<Option<i128>, ReadError> {
-        let Some(Amount { units, scale }) = self.amount(measure)? else { return Ok(None) };
-        // DynamoDB drops the last zeros: 139.300 comes as 139.3.
-        let one = 10_i128.pow(u32::from(scale));
-        if units % one == 0 { Ok(Some(units / one)) } else { Err(ReadError::NotInteger(measure.to_owned())) }
+    /// If the group has no such measure.
+    pub fn extreme(&self, measure: &str) -> Result<Option<Amount>, ReadError> {
+        let amount = self.numbers.get(measure).copied();
+        amount.ok_or_else(|| ReadError::Unknown(format!("measure `{measure}` in the statistic")))
     }
 
-    /// A sum of decimals.
+    /// A sum of decimals, or any other number.
     ///
     /// # Errors
     /// If the group has no such measure.
     pub fn decimal(&self, measure: &str) -> Result<Amount, ReadError> {
-        Ok(self.amount(measure)?.unwrap_or(ZERO))
+        Ok(self.extreme(measure)?.unwrap_or(ZERO))
     }
 
     /// An average; `None` if no item has a value.
@@ -129,15 +129,10 @@ impl Stat {
     /// # Errors
     /// If the group has no such average.
     pub fn average(&self, measure: &str) -> Result<Option<f64>, ReadError> {
-        let of = |part: &str| self.number(&format!("{measure}{part}"));
-        let (sum, count) = (of("Sum")?, of("Count")?);
+        let (sum, count) = (self.decimal(&format!("{measure}Sum"))?, self.number(&format!("{measure}Count"))?);
         // Exact up to 2^53.
-        Ok((count > 0).then(|| sum as f64 / count as f64))
-    }
-
-    fn amount(&self, measure: &str) -> Result<Option<Amount>, ReadError> {
-        let amount = self.numbers.get(measure).copied();
-        amount.ok_or_else(|| ReadError::Unknown(format!("measure `{measure}` in the statistic")))
+        let one = 10_f64.powi(i32::from(sum.scale));
+        Ok((count > 0).then(|| sum.units as f64 / one / count as f64))
     }
 }
 
@@ -148,7 +143,7 @@ impl<T> Query<'_, T> {
         self
     }
 
-    /// Only windows that begin on these days or between them.
+    /// Only windows that contain one of these days, or a day between them.
     pub fn between(self, from: Date, to: Date) -> Self {
         Self { range: Some((from, to)), ..self }
     }
@@ -174,7 +169,9 @@ impl<T> Query<'_, T> {
         let values = self.all_values(group)?;
         let key = table.key(group.partition.render(&values), group.sort.render(&values));
         let item = table.get(key).await?.unwrap_or_default();
-        Ok(Stat { numbers: self.numbers(group, &item)?, values })
+        let stat = Stat { numbers: self.numbers(group, &item)?, values };
+        let filled = rank::fill(self.rollup, table, group, vec![stat]).await?;
+        Ok(filled.into_iter().next().unwrap_or_default())
     }
 
     /// A page of statistics, read strongly consistently. The group's partition key must be known
@@ -222,7 +219,8 @@ impl<T> Query<'_, T> {
         }
         let answer = request.send().await.map_err(StoreError::from)?;
         let next = answer.last_evaluated_key.as_ref().and_then(|key| table.key_of(key)).map(|(_, sort)| sort);
-        Ok(Page { stats: self.stats(group, table, answer.items.unwrap_or_default())?, next })
+        let stats = self.stats(group, table, answer.items.unwrap_or_default())?;
+        Ok(Page { stats: rank::fill(self.rollup, table, group, stats).await?, next })
     }
 
     /// The statistics of a range without gaps: a window that was never written has zeros. All other
@@ -238,7 +236,7 @@ impl<T> Query<'_, T> {
             let value = if position == index { Some(String::new()) } else { value };
             values.push(value.ok_or_else(|| self.missing(group, position))?);
         }
-        let none = self.numbers(group, &Item::new())?;
+        let (none, zone) = (self.numbers(group, &Item::new())?, group.group.zone.clone());
         let mut found: BTreeMap<String, Stat> = BTreeMap::new();
         loop {
             let page = self.page(table).await?;
@@ -248,6 +246,9 @@ impl<T> Query<'_, T> {
                 break;
             }
         }
+        // An item with a civil time may be in an hour that the clocks skip.
+        let mut labels = window.labels(from, to);
+        labels.retain(|label| found.contains_key(label) || !window.is_skipped(label, &zone));
         let stat = |label: String| {
             found.remove(&label).unwrap_or_else(|| {
                 let mut values = values.clone();
@@ -255,7 +256,7 @@ impl<T> Query<'_, T> {
                 Stat { values, numbers: none.clone() }
             })
         };
-        let mut all: Vec<_> = window.labels(from, to).into_iter().map(stat).collect();
+        let mut all: Vec<_> = labels.into_iter().map(stat).collect();
         if self.descends {
             all.reverse();
         }
@@ -279,7 +280,7 @@ impl<T> Query<'_, T> {
         let template = group.attributes.iter().find(|(name, _)| name == attribute);
         let (_, template) = template.ok_or_else(|| unknown(format!("attribute `{attribute}` in `{}`", self.group)))?;
         let value = template.render_known(&known).map_err(|index| self.missing(group, index))?;
-        if !self.attributes(group).iter().any(|(name, _)| name == measure) {
+        if !self.attributes(group).iter().any(|(name, is_stored)| name == measure && *is_stored != Some(false)) {
             return Err(unknown(format!("measure `{measure}` in `{}`", self.group)));
         }
         let request = table
@@ -294,7 +295,8 @@ impl<T> Query<'_, T> {
             .expression_attribute_values(":key", AttributeValue::S(value))
             .expression_attribute_values(":lowest", AttributeValue::N(LOWEST.to_owned()));
         let answer = request.send().await.map_err(StoreError::from)?;
-        self.stats(group, table, answer.items.unwrap_or_default())
+        let stats = self.stats(group, table, answer.items.unwrap_or_default())?;
+        Ok(rank::fill(self.rollup, table, group, stats).await?)
     }
 
     /// Statistics as CSV (RFC 4180): the dimensions, then the attributes of the measures.
@@ -343,11 +345,13 @@ impl<T> Query<'_, T> {
         ReadError::MissingValue { group: self.group.clone(), dimension }
     }
 
-    /// The attributes of the group's measures, and whether they are extremes.
-    fn attributes(&self, group: &CheckedGroup<T>) -> Vec<(String, bool)> {
+    /// The names of the group's numbers. Those of extremes say whether the statistic has them.
+    fn attributes(&self, group: &CheckedGroup<T>) -> Vec<(String, Option<bool>)> {
         let measures = group.measures.iter().filter_map(|measure| self.rollup.measures.get(*measure));
-        let attributes = measures.flat_map(|(name, kind): &(String, MeasureKind<T>)| {
-            kind.attributes(name).into_iter().map(|attribute| (attribute, kind.is_extreme()))
+        let attributes = measures.flat_map(|(name, of): &(String, Measure<T>)| {
+            let ranked = of.is_ranked.then(|| (name.clone(), Some(false)));
+            let is_stored = of.is_stored_extreme().then_some(true);
+            ranked.into_iter().chain(of.attributes(name).into_iter().map(move |attribute| (attribute, is_stored)))
         });
         attributes.collect()
     }
@@ -366,8 +370,9 @@ impl<T> Query<'_, T> {
     }
 
     fn numbers(&self, group: &CheckedGroup<T>, item: &Item) -> Result<BTreeMap<String, Option<Amount>>, ReadError> {
-        let number = |(attribute, is_extreme): (String, bool)| {
-            let Some(number) = item.get(&attribute) else { return Ok((attribute, (!is_extreme).then_some(ZERO))) };
+        let number = |(attribute, is_stored): (String, Option<bool>)| {
+            let number = item.get(&attribute).filter(|_| is_stored != Some(false));
+            let Some(number) = number else { return Ok((attribute, is_stored.is_none().then_some(ZERO))) };
             let amount = number.as_n().ok().and_then(|number| number.parse().ok());
             let wrong = || StoreError::Unreadable(format!("{attribute} of a statistic is not a number"));
             let amount = Some(amount.ok_or_else(wrong)?);

@@ -9,7 +9,7 @@ use crate::batch::Contributions;
 use crate::checkpoint::{FirstSeen, SequenceNumber, ShardHash};
 use crate::contribution::Change;
 use crate::declaration::Rollup;
-use crate::distinct::holding::Holding;
+use crate::distinct::holding::{Holding, SHARDS_MAX};
 use crate::shard::{Checkpoint, CommitError, Shard};
 use crate::table::Table;
 
@@ -40,7 +40,12 @@ impl Rules {
 
     /// Folds the shards of a holding whose checkpoint has passed what they have applied.
     pub(crate) fn fold(self, holding: &mut Holding, passed: &BTreeMap<ShardHash, SequenceNumber>) {
-        holding.fold(passed);
+        holding.fold(passed, self.shards_max());
+    }
+
+    /// How many shards a holding has before it is folded.
+    pub(crate) fn shards_max(self) -> usize {
+        SHARDS_MAX
     }
 
     /// The checkpoint with which a chunk's values are recorded.

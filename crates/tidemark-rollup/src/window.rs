@@ -1,13 +1,14 @@
 //! Fixed windows of time: hours, days, ISO weeks, months and years of one time zone.
 
 use jiff::civil::{Date, DateTime};
+use jiff::tz::{AmbiguousOffset, TimeZone};
 
 /// The length of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Window {
     /// An hour of the clock, `2025-10-02T09`. A clock that is set back repeats an hour; both count
-    /// in the same window.
+    /// in the same window. An hour that a clock skips has no window.
     Hour,
     /// A day, `2025-10-02`.
     Day,
@@ -71,6 +72,16 @@ impl Window {
         labels
     }
 
+    /// Whether the clocks of a zone skip the window: an hour, when they are set forward.
+    pub(crate) fn is_skipped(self, label: &str, zone: &TimeZone) -> bool {
+        let is_gap = |minute: &str| {
+            let time = format!("{label}:{minute}").parse::<DateTime>();
+            let offset = |time| zone.to_ambiguous_timestamp(time).offset();
+            time.is_ok_and(|time| matches!(offset(time), AmbiguousOffset::Gap { .. }))
+        };
+        self == Self::Hour && is_gap("00") && is_gap("59")
+    }
+
     /// Splits a label into the bucket whose first-seen entries share one item, and the entry's slot
     /// in it. A day and its month share a bucket. So one item has at most 53 entries.
     pub(crate) fn bucket(self, label: &str) -> (&str, &str) {
@@ -90,7 +101,6 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::tz::TimeZone;
     use jiff::{Timestamp, ToSpan};
 
     const ALL: [Window; 5] = [Window::Hour, Window::Day, Window::Week, Window::Month, Window::Year];
@@ -104,6 +114,18 @@ mod tests {
     fn a_moment_has_one_window_of_each_length() {
         let utc = labels("2025-10-02T09:59:59.999Z", &TimeZone::UTC);
         assert_eq!(utc, ["2025-10-02T09", "2025-10-02", "2025-W40", "2025-10", "2025"]);
+    }
+
+    #[test]
+    fn clocks_that_are_set_forward_skip_an_hour() {
+        let skipped = |zone: &str, day: &str| {
+            let zone = TimeZone::get(zone).expect("a time zone");
+            let hours = (0..24).map(|hour| format!("{day}T{hour:02}"));
+            hours.filter(|hour| Window::Hour.is_skipped(hour, &zone)).collect::<Vec<_>>()
+        };
+        assert_eq!(skipped("America/New_York", "2026-03-08"), ["2026-03-08T02"]);
+        assert_eq!(skipped("America/New_York", "2026-11-01"), [""; 0]);
+        assert_eq!(skipped("Australia/Lord_Howe", "2026-10-04"), [""; 0], "it skips half an hour");
     }
 
     #[test]

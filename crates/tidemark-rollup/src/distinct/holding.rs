@@ -94,8 +94,8 @@ impl Holding {
 
     /// Removes the shards whose checkpoint has passed all that they have applied: their replays skip
     /// it because of the checkpoint. `passed` has checkpoints, which may be outdated.
-    pub(crate) fn fold(&mut self, passed: &BTreeMap<ShardHash, SequenceNumber>) {
-        if self.shards.len() > SHARDS_MAX {
+    pub(crate) fn fold(&mut self, passed: &BTreeMap<ShardHash, SequenceNumber>, shards_max: usize) {
+        if self.shards.len() > shards_max {
             self.shards.retain(|shard, applied| passed.get(shard).is_none_or(|passed| *passed < applied.through));
             self.folded = true;
         }

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::additions::ItemKey;
-use crate::distinct::holding::{Holding, SHARD_RETENTION, SHARDS_MAX};
+use crate::distinct::holding::{Holding, SHARD_RETENTION};
 use crate::distinct::{Cache, DistinctChanges, ItemChanges, REQUESTS_MAX};
 use crate::error::StoreError;
 use crate::error::unless_condition_failed;
@@ -126,7 +126,8 @@ impl Holdings {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let is_fresh = self.passed_at.is_some_and(|at| now.duration_since(at).abs() < PASSED_AGE);
-        let is_full = |key| self.cache.get(key).is_some_and(|item| item.holding.shards.len() >= SHARDS_MAX);
+        let shards_max = position.rules.shards_max();
+        let is_full = |key| self.cache.get(key).is_some_and(|item| item.holding.shards.len() >= shards_max);
         if !is_fresh && keys.any(is_full) {
             self.passed = position.shard.checkpoints(table, position.rollup).await?;
             self.passed_at = Some(now);

@@ -62,9 +62,11 @@ pub(crate) fn items<T>(rollup: &Rollup<T>, chunk: &Chunk) -> BTreeMap<ItemKey, I
 /// The item and the entry that record a value in a statistic.
 pub(crate) fn place<T>(rollup: &Rollup<T>, value: &DistinctValue) -> Option<(ItemKey, String)> {
     let group = &rollup.groups.get(value.stat.group)?.group;
-    let (measure, _) = rollup.measures.get(value.measure)?;
-    let kind = if rollup.retracts() { "HELD" } else { "SEEN" };
-    let partition = format!("{RESERVED_PREFIX}{}#{kind}#{measure}#", rollup.name);
+    let (name, measure) = rollup.measures.get(value.measure)?;
+    let partition = values_prefix(rollup, name);
+    if measure.is_ranked {
+        return Some((ranks_key(rollup, &value.stat, name, &value.value)?, format!("{}:", group.name)));
+    }
 
     let window = group.window_dimension();
     let label = window.and_then(|(index, window)| Some(window.bucket(value.stat.values.get(index)?)));
@@ -85,12 +87,18 @@ pub(crate) fn place<T>(rollup: &Rollup<T>, value: &DistinctValue) -> Option<(Ite
 /// a hash.
 #[cfg(feature = "recount")]
 pub(crate) fn stat_of<T>(rollup: &Rollup<T>, (partition, sort): &ItemKey, entry: &str) -> Option<(StatKey, usize)> {
-    let rest = partition.strip_prefix(&holding_prefix(rollup))?;
+    let rest = partition.strip_prefix(&format!("{RESERVED_PREFIX}{}#", rollup.name))?;
+    let rest = rest.strip_prefix("HELD#").or_else(|| rest.strip_prefix("SEEN#"))?;
     let (name, _) = rest.split_once('#')?;
     let measure = rollup.measures.iter().position(|(of, _)| of == name)?;
     let (name, slot) = entry.split_once(':')?;
     let index = rollup.groups.iter().position(|group| group.group.name == name)?;
     let group = &rollup.groups.get(index)?.group;
+    if rollup.measures.get(measure)?.1.is_ranked {
+        let values = rest.split('#').skip(2).map(unescaped).collect::<Option<Vec<_>>>()?;
+        let stat = StatKey { group: index, values };
+        return (stat.values.len() == group.dimensions.len()).then_some((stat, measure));
+    }
     let mut texts = sort.split('#');
     let bucket = texts.next()?;
     let window = group.window_dimension().map(|(index, _)| index);
@@ -100,6 +108,23 @@ pub(crate) fn stat_of<T>(rollup: &Rollup<T>, (partition, sort): &ItemKey, entry:
         values.push(if is_window { format!("{bucket}{slot}") } else { unescaped(texts.next()?)? });
     }
     texts.next().is_none().then_some((StatKey { group: index, values }, measure))
+}
+
+/// The beginning of the partition keys of a measure's values.
+fn values_prefix<T>(rollup: &Rollup<T>, measure: &str) -> String {
+    let kind = if rollup.retracts() { "HELD" } else { "SEEN" };
+    format!("{RESERVED_PREFIX}{}#{kind}#{measure}#", rollup.name)
+}
+
+/// The item of one rank of a statistic. All ranks of a statistic have one partition key.
+pub(crate) fn ranks_key<T>(rollup: &Rollup<T>, stat: &StatKey, measure: &str, rank: &str) -> Option<ItemKey> {
+    let group = &rollup.groups.get(stat.group)?.group;
+    let values = stat.values.iter().fold(group.name.clone(), |mut text, value| {
+        text.push('#');
+        push_escaped(&mut text, value);
+        text
+    });
+    Some((fit(values_prefix(rollup, measure), &values, PARTITION_KEY_BYTES_MAX), rank.to_owned()))
 }
 
 /// The beginning of the partition keys of holdings.

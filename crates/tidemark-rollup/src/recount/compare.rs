@@ -13,7 +13,6 @@ use crate::declaration::Rollup;
 use crate::distinct::holding::Holding;
 use crate::distinct::{first_seen, holdings, place, stat_of};
 use crate::error::StoreError;
-use crate::measure::MeasureKind;
 use crate::shard::Shard;
 use crate::{SequenceNumber, ShardHash};
 
@@ -194,11 +193,10 @@ impl Expected {
                     stat.insert(attribute, sum);
                 }
                 for (measure, value) in contribution.extremes {
-                    let Some((name, kind)) = rollup.measures.get(measure) else { continue };
+                    let Some((name, of)) = rollup.measures.get(measure) else { continue };
                     let candidate = i128::from(value);
-                    let best = stat.entry(name.clone()).or_insert(Amount { units: candidate, scale: 0 });
-                    let is_minimum = matches!(kind, MeasureKind::Minimum { .. });
-                    best.units = if is_minimum { best.units.min(candidate) } else { best.units.max(candidate) };
+                    let best = stat.entry(name.clone()).or_insert(Amount { units: candidate, scale: of.scale });
+                    best.units = if of.is_first() { best.units.min(candidate) } else { best.units.max(candidate) };
                 }
                 for ((measure, value), change) in contribution.holdings {
                     let value = DistinctValue { value, stat: key.clone(), measure };
@@ -237,8 +235,9 @@ fn differences<T>(
         let Some(group) = rollup.group_of(&key.0, &key.1) else { continue };
         let (set, numbers) = recounted.remove(key).unwrap_or_default();
         let measures = group.measures.iter().filter_map(|measure| rollup.measures.get(*measure));
-        let attributes = measures.flat_map(|(name, kind)| kind.attributes(name).into_iter().map(move |of| (kind, of)));
-        for (kind, attribute) in attributes {
+        let attributes =
+            measures.flat_map(|(name, of)| of.attributes(name).into_iter().map(move |attribute| (of, attribute)));
+        for (of, attribute) in attributes {
             compared += 1;
             let number = moment.stats.get(key).and_then(|item| item.get(&attribute));
             let wrong = || StoreError::Unreadable(format!("{} {}: {attribute} is not a number", key.0, key.1));
@@ -246,16 +245,12 @@ fn differences<T>(
             let stored = parsed.map(|parsed| parsed.ok_or_else(wrong)).transpose()?;
             let right = numbers.get(&attribute).copied();
             let waiting = buffered.0.get(key).and_then(|buffer| buffer.add.get(&attribute)).copied();
-            let (is_right, minimum) = match kind {
-                // Items that were deleted may have given an extreme that is further out.
-                MeasureKind::Minimum { .. } => {
-                    (right.is_none_or(|right| stored.is_some_and(|stored| stored.units <= right.units)), Some(true))
-                }
-                MeasureKind::Maximum { .. } => {
-                    (right.is_none_or(|right| stored.is_some_and(|stored| stored.units >= right.units)), Some(false))
-                }
-                _ => (false, None),
-            };
+            let minimum = of.is_stored_extreme().then(|| of.is_first());
+            // Items that were deleted may have given an extreme that is further out.
+            let is_right = minimum.is_some_and(|is_minimum| {
+                let beyond = |right: Amount| stored.map(|stored| stored.plus(right.negative()).units);
+                right.is_none_or(|right| beyond(right).is_some_and(|by| if is_minimum { by <= 0 } else { by >= 0 }))
+            });
             let difference = Difference {
                 partition: key.0.clone(),
                 sort: key.1.clone(),

@@ -1,7 +1,7 @@
 //! Counts items whose records are in quarantine, each at most once.
 //!
 //! Only a rollup that keeps modifications needs this: otherwise the modification that mends an item
-//! counts it. A redrive counts the item that is in the table now. Each item has a checkpoint of its
+//! counts it, and a redrive settles its record. A redrive counts the item that is in the table now. Each item has a checkpoint of its
 //! own. The transaction that counts the item creates this checkpoint, so no second one can count
 //! it.
 
@@ -65,19 +65,14 @@ impl Quarantined {
 impl<T> Aggregator<T> {
     /// Counts the item of a quarantined record as it is in `items` now, unless the record is
     /// settled. Only a rollup that [keeps](Policy::Keep) modifications has to redrive items: the
-    /// others count an item when a modification makes it readable, and a recount finds the rest.
-    ///
-    /// # Errors
-    /// [`StoreError::Refused`] for a rollup that retracts modifications.
+    /// others count an item when a modification makes it readable. Their records are settled if the
+    /// item was modified and can be read, or is gone.
     pub async fn redrive(
         &self,
         record: &QuarantinedRecord,
         items: &Table,
         now: Timestamp,
     ) -> Result<RedriveOutcome, StoreError> {
-        if self.rollup.on_modify == Policy::Retract {
-            return Err(StoreError::Refused("the rollup retracts modifications: repair it with a recount".to_owned()));
-        }
         if let Some(ending) = record.ending {
             return Ok(RedriveOutcome::Settled(ending));
         }
@@ -120,10 +115,21 @@ impl<T> Aggregator<T> {
     ) -> Result<RedriveOutcome, StoreError> {
         let item_keys = record.item_keys().unwrap_or_default();
         let Some(item) = items.get(item_keys).await? else {
-            let ending = self.settle(record, key, Additions::default(), Ending::Gone, now).await?;
+            let ending = match self.rollup.on_modify {
+                Policy::Keep => self.settle(record, key, Additions::default(), Ending::Gone, now).await?,
+                Policy::Retract => self.end(record, Ending::Gone, now).await?,
+            };
             return Ok(RedriveOutcome::Settled(ending));
         };
+        let is_same = record.new_image().is_some_and(|image| image == item);
         let item = match self.read_item(item) {
+            Ok(Some(_)) if self.rollup.on_modify == Policy::Retract && is_same => {
+                let why = "the item was not modified, so only a changed reader reads it: repair it with a recount";
+                return Ok(RedriveOutcome::Unreadable(DecodeError::new("not-modified", why)));
+            }
+            Ok(Some(_)) if self.rollup.on_modify == Policy::Retract => {
+                return Ok(RedriveOutcome::Settled(self.end(record, Ending::Counted, now).await?));
+            }
             Ok(Some(item)) => item,
             Ok(None) => {
                 return Ok(RedriveOutcome::Unreadable(DecodeError::new("not-counted", "the item does not count")));

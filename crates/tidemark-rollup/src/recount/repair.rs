@@ -177,7 +177,7 @@ impl<T: Clone> Recounter<'_, T> {
             let key = (difference.partition.clone(), difference.sort.clone());
             if let Some(is_minimum) = difference.minimum {
                 let stat = (key, difference.set.clone());
-                extremes::write(table, stat, &difference.attribute, is_minimum, difference.recounted.units).await?;
+                extremes::write(table, stat, &difference.attribute, is_minimum, difference.recounted).await?;
                 continue;
             }
             let amount = difference.error().negative();

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::error::SimError;
 use super::items::Items;
-use super::world::World;
+use super::oracle::Numbers;
 use crate::amount::Amount;
 use crate::declaration::Policy;
 
@@ -19,8 +19,8 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// The number of an attribute of the statistic with these keys. A decimal may be a text:
-    /// `"19.99"`.
+    /// The number of an attribute of the statistic with these keys, or an extreme of a rollup that
+    /// takes values back, by its name. A decimal may be a text: `"19.99"`.
     pub fn new(
         partition: impl Into<String>,
         sort: impl Into<String>,
@@ -45,22 +45,20 @@ pub(crate) fn expect<I: 'static>(numbers: impl Fn(&[&I]) -> Vec<Expected> + 'sta
 
 /// Compares the table with the numbers that plain code expects. Returns a line for each difference.
 pub(crate) fn compare(
-    world: &mut World,
+    found: &Numbers,
     items: &Items,
     policies: [Policy; 3],
     expect: &Expect,
 ) -> Result<Vec<String>, SimError> {
     let expected = expect(&items.existing(policies))?;
-    let stored = world.table.items()?;
     let mut wrong = Vec::new();
     for Expected { partition, sort, attribute, number } in expected {
-        let key = (partition, sort);
-        let item = stored.iter().find(|item| world.table.key_of(item) == key);
-        let found = item.and_then(|item| item[&attribute]["N"].as_str()).unwrap_or("0");
+        let key = (partition, sort, attribute);
+        let found = found.get(&key).map_or("0", String::as_str);
         let amount = |text: &str| text.parse::<Amount>().map_err(|_| SimError::new(format!("{text} is not a number")));
         let (right, found) = (amount(&number)?, amount(found)?);
         if right.plus(Amount { units: -found.units, scale: found.scale }).units != 0 {
-            let (partition, sort) = key;
+            let (partition, sort, attribute) = key;
             wrong.push(format!("{partition} {sort}: {attribute} is {found}, but plain code expects {right}"));
         }
     }

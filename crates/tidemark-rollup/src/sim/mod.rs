@@ -235,7 +235,10 @@ impl<T: Clone + 'static> Simulation<T> {
     /// Plays histories with a hazard beside the faults, and without an operator who repairs what it
     /// does. The rollup must take back modifications and deletions, those by TTL included.
     pub fn hazard(self, hazard: Hazard) -> Self {
-        Self { hazard: Some(hazard), ..self }
+        let few = |factory: Factory<T>| -> Factory<T> { Rc::new(move |table| factory(table).with_few_shards()) };
+        let folds = hazard == Hazard::GrowingShards;
+        let factory = if folds { few(self.factory) } else { self.factory };
+        Self { hazard: Some(hazard), factory, ..self }
     }
 
     /// In some moment of each history, the aggregators of `factory` take the place of the others.
@@ -274,7 +277,7 @@ impl<T: Clone + 'static> Simulation<T> {
         let keys = self.keys.clone().unwrap_or_else(|| ["simPartition", "simSort"].map(ToOwned::to_owned));
         let sim = Sim::new(Rng::with_seed(seed), SimTable::create(keys)?, self.is_traced);
         let aggregator = Rc::new((self.factory)(wire::Wire::new(sim.clone()).table()));
-        let (rollup, weakness) = (aggregator.rollup(), aggregator.rules.0);
+        let (rollup, weakness) = (aggregator.rollup(), aggregator.rules.weakness);
         let layout = sim.with(|world| match world.rng.u8(..6) {
             _ if weakness == Some(Weakness::FlushInTwoRequests) => LayoutChoice::All(Layout::Buffers),
             0 => LayoutChoice::Each,
@@ -354,10 +357,12 @@ impl<T: Clone + 'static> Simulation<T> {
         let next = self.next_factory.as_ref().filter(|_| is_next);
         let aggregator = next
             .map_or_else(|| Rc::clone(&aggregator), |factory| Rc::new(factory(wire::Wire::new(sim.clone()).table())));
-        miscounts.extend(sim.with(|world| oracle::judge(world, &aggregator, &items, self.handler.is_none()))?);
+        let found = sim.with(|world| oracle::found(world, aggregator.rollup()))?;
+        let judged = (&items, &found);
+        miscounts.extend(sim.with(|world| oracle::judge(world, &aggregator, judged, self.handler.is_none()))?);
         if let Some(expect) = &self.expect {
             let policies = [rollup.on_modify, rollup.on_remove, rollup.on_ttl];
-            miscounts.extend(sim.with(|world| expected::compare(world, &items, policies, expect))?);
+            miscounts.extend(expected::compare(&found, &items, policies, expect)?);
         }
         let wrong_seeds = u64::from(!miscounts.is_empty());
         let miscounts = miscounts.into_iter().map(|line| format!("seed {seed}: {line}")).collect();

@@ -115,7 +115,7 @@ impl<T: Clone + 'static> Operator<T> {
     /// Adds to a number of a statistic, or deletes an item of a value.
     fn tamper(&mut self) -> Result<(), SimError> {
         let aggregator = (self.factory)(Wire::new(self.sim.clone()).table());
-        let extremes = aggregator.rollup().measures.iter().filter(|(_, kind)| kind.is_extreme());
+        let extremes = aggregator.rollup().measures.iter().filter(|(_, of)| of.is_stored_extreme());
         let extremes: Vec<_> = extremes.map(|(name, _)| name.clone()).collect();
         self.sim.with(|world| {
             let items = world.table.items()?;
@@ -177,7 +177,7 @@ impl<T: Clone + 'static> Operator<T> {
             let is_right = measured.is_right();
             // Another repair may run meanwhile.
             sim.pause(CONFIRMATION_MS).await;
-            match aggregator.rules.0 {
+            match aggregator.rules.weakness {
                 Some(Weakness::UnconditionalRepair) => {
                     let shard = Shard::repair();
                     let now = shard.checkpoint(&aggregator.table, &aggregator.rollup.name).await;

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -15,18 +16,19 @@ use super::world::World;
 use crate::aggregator::Aggregator;
 use crate::amount::Amount;
 use crate::declaration::{Policy, RESERVED_PREFIX, Rollup};
+use crate::distinct::stat_of;
 use crate::event::Record;
-use crate::measure::MeasureKind;
+use crate::measure::{Measure, MeasureKind};
 
-/// By partition key, sort key and attribute.
-type Numbers = BTreeMap<(String, String, String), String>;
+/// By partition key, sort key and attribute; a ranked number has the name of its measure.
+pub(crate) type Numbers = BTreeMap<(String, String, String), String>;
 
 /// Compares the statistics and the quarantine, if there is one, with the items. Returns a line for
 /// each difference.
 pub(crate) fn judge<T>(
     world: &mut World,
     aggregator: &Aggregator<T>,
-    items: &Items,
+    (items, found): (&Items, &Numbers),
     has_quarantine: bool,
 ) -> Result<Vec<String>, SimError> {
     let rollup = aggregator.rollup();
@@ -37,7 +39,6 @@ pub(crate) fn judge<T>(
     let counted = items.counted([rollup.on_modify, rollup.on_remove, rollup.on_ttl], read);
     let expected = recount(rollup, &counted);
     let mut wrong = Vec::new();
-    let mut found = Numbers::new();
     let mut quarantined = Vec::new();
     for item in world.table.items()? {
         let text = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
@@ -47,15 +48,6 @@ pub(crate) fn judge<T>(
         } else if partition.contains("#CHECKPOINT#") && !item["buffer"].is_null() {
             wrong.push(format!("the buffer of {sort} was never added"));
         }
-        if rollup.group_of(&partition, &sort).is_none() {
-            continue;
-        }
-        let Value::Object(attributes) = &item else { continue };
-        for (name, value) in attributes {
-            if let Some(number) = value["N"].as_str() {
-                found.insert((partition.clone(), sort.clone(), name.clone()), number.to_owned());
-            }
-        }
     }
     let keys: BTreeSet<_> = expected.keys().chain(found.keys()).collect();
     for key in keys {
@@ -63,7 +55,7 @@ pub(crate) fn judge<T>(
             let text = numbers.get(key).map_or("0", String::as_str);
             text.parse::<Amount>().map_err(|_| SimError::new(format!("{key:?} is {text}")))
         };
-        let (right, stored) = (amount(&expected)?, amount(&found)?);
+        let (right, stored) = (amount(&expected)?, amount(found)?);
         if right.plus(Amount { units: -stored.units, scale: stored.scale }).units != 0 {
             let (partition, sort, attribute) = key;
             wrong.push(format!("{partition} {sort}: {attribute} is {stored} instead of {right}"));
@@ -94,6 +86,46 @@ pub(crate) fn judge<T>(
     Ok(wrong)
 }
 
+/// The numbers of the table.
+pub(crate) fn found<T>(world: &mut World, rollup: &Rollup<T>) -> Result<Numbers, SimError> {
+    let mut found = Numbers::new();
+    let mut ranks: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for item in world.table.items()? {
+        let (partition, sort) = world.table.key_of(&item);
+        let Value::Object(attributes) = &item else { continue };
+        if rollup.group_of(&partition, &sort).is_some() {
+            for (name, value) in attributes {
+                if let Some(number) = value["N"].as_str() {
+                    found.insert((partition.clone(), sort.clone(), name.clone()), number.to_owned());
+                }
+            }
+        }
+        let entries = item["held"]["M"].as_object().unwrap_or(attributes);
+        let key = (partition, sort);
+        for (entry, value) in entries {
+            // A holding counts items, and a first-seen record has bytes.
+            let is_held = value["B"].is_string() || value["N"].as_str().is_some_and(|held| !held.starts_with('-'));
+            let stat = stat_of(rollup, &key, entry).filter(|_| is_held);
+            let Some((stat, (name, measure))) =
+                stat.and_then(|of| Some((rollup.stat(&of.0)?, rollup.measures.get(of.1)?)))
+            else {
+                continue;
+            };
+            if measure.is_ranked {
+                ranks.entry((stat.key, name)).or_default().push(key.1.clone());
+            }
+        }
+    }
+    for ((key, name), ranks) in ranks {
+        let Some((_, measure)) = rollup.measures.iter().find(|(of, _)| of == name) else { continue };
+        let rank = if measure.is_first() { ranks.iter().min() } else { ranks.iter().max() };
+        let number = rank.and_then(|rank| measure.ranked(rank));
+        let number = number.ok_or_else(|| SimError::new(format!("{key:?}: {ranks:?} are not ranks of {name}")))?;
+        found.insert((key.0, key.1, name.clone()), number.to_string());
+    }
+    Ok(found)
+}
+
 fn recount<T>(rollup: &Rollup<T>, items: &[T]) -> Numbers {
     let mut numbers = Numbers::new();
     for group in &rollup.groups {
@@ -105,41 +137,52 @@ fn recount<T>(rollup: &Rollup<T>, items: &[T]) -> Numbers {
         }
         for (values, members) in members {
             let (partition, sort) = (group.partition.render(&values), group.sort.render(&values));
-            for (name, kind) in group.measures.iter().filter_map(|index| rollup.measures.get(*index)) {
+            for (name, measure) in group.measures.iter().filter_map(|index| rollup.measures.get(*index)) {
                 let mut put = |attribute: String, number: String| {
                     numbers.insert((partition.clone(), sort.clone(), attribute), number);
                 };
                 let all = |value: &dyn Fn(&T) -> Option<i64>| -> Vec<i128> {
                     members.iter().filter_map(|item| value(item)).map(i128::from).collect()
                 };
-                match kind {
+                let decimal = |units: i128| Amount { units, scale: measure.scale }.to_string();
+                // A ranked number has the number of its different values beside it.
+                let ranked: BTreeSet<_> = members.iter().filter_map(|item| extreme_of(measure, item)).collect();
+                let best = if measure.is_first() { ranked.first() } else { ranked.last() };
+                if let Some((_, best)) = best {
+                    put(name.clone(), decimal(i128::from(*best)));
+                }
+                if measure.is_ranked {
+                    put(format!("{name}Values"), ranked.len().to_string());
+                }
+                match &measure.kind {
                     MeasureKind::Count => put(name.clone(), members.len().to_string()),
-                    MeasureKind::Sum { scale, value } => {
-                        let sum = Amount { units: all(value).iter().sum(), scale: *scale };
-                        put(name.clone(), sum.to_string());
-                    }
-                    MeasureKind::Average { value } => {
+                    MeasureKind::Sum(value) => put(name.clone(), decimal(all(value).iter().sum())),
+                    MeasureKind::Average(value) => {
                         let all = all(value);
-                        put(format!("{name}Sum"), all.iter().sum::<i128>().to_string());
+                        put(format!("{name}Sum"), decimal(all.iter().sum()));
                         put(format!("{name}Count"), all.len().to_string());
                     }
-                    MeasureKind::Distinct { value } => {
+                    MeasureKind::Distinct(value) => {
                         let distinct: BTreeSet<_> = members.iter().filter_map(|item| value(item)).collect();
                         put(name.clone(), distinct.len().to_string());
                     }
-                    MeasureKind::Minimum { value } => {
-                        if let Some(least) = all(value).iter().min() {
-                            put(name.clone(), least.to_string());
-                        }
-                    }
-                    MeasureKind::Maximum { value } => {
-                        if let Some(greatest) = all(value).iter().max() {
-                            put(name.clone(), greatest.to_string());
-                        }
-                    }
+                    MeasureKind::Minimum(_)
+                    | MeasureKind::Maximum(_)
+                    | MeasureKind::First(_)
+                    | MeasureKind::Last(_) => {}
                 }
             }
         }
     }
     numbers
+}
+
+/// What an item gives to an extreme: its time, if the measure is the first or the last number, and
+/// its number.
+fn extreme_of<T>(measure: &Measure<T>, item: &T) -> Option<(Option<Timestamp>, i64)> {
+    match &measure.kind {
+        MeasureKind::Minimum(value) | MeasureKind::Maximum(value) => Some((None, value(item)?)),
+        MeasureKind::First(value) | MeasureKind::Last(value) => value(item).map(|(at, value)| (Some(at), value)),
+        _ => None,
+    }
 }

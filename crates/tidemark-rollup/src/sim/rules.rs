@@ -10,7 +10,7 @@ use crate::batch::Contributions;
 use crate::checkpoint::{FirstSeen, SequenceNumber, ShardHash};
 use crate::contribution::Change;
 use crate::declaration::Rollup;
-use crate::distinct::holding::Holding;
+use crate::distinct::holding::{Holding, SHARDS_MAX};
 use crate::shard::{Checkpoint, Commit, CommitError, Shard};
 use crate::table::Table;
 
@@ -59,22 +59,31 @@ impl Weakness {
 impl<T> Aggregator<T> {
     /// The same with a rule left out, to see that the simulation finds it.
     pub fn weakened(mut self, weakness: Option<Weakness>) -> Self {
-        self.rules = Rules(weakness);
+        self.rules.weakness = weakness;
+        self
+    }
+
+    /// The same, but a holding folds its shards as soon as it has more than two.
+    pub(crate) fn with_few_shards(mut self) -> Self {
+        self.rules.folds_early = true;
         self
     }
 }
 
 /// The rules as `rules.rs` has them, without the one that is left out.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rules(pub(crate) Option<Weakness>);
+pub(crate) struct Rules {
+    pub(crate) weakness: Option<Weakness>,
+    folds_early: bool,
+}
 
 impl Rules {
     pub(crate) fn lacks(self, weakness: Weakness) -> bool {
-        self.0 == Some(weakness)
+        self.weakness == Some(weakness)
     }
 
     pub(crate) fn contributions<T>(self, rollup: &Rollup<T>, change: Change<T>) -> Contributions {
-        let change = match (self.0, change) {
+        let change = match (self.weakness, change) {
             (Some(Weakness::TtlRetracted), Change::Expire(old)) => Change::Remove(old),
             (Some(Weakness::OldImageIgnored), Change::Modify { new, .. }) => Change::Insert(new),
             (_, change) => change,
@@ -100,11 +109,15 @@ impl Rules {
     }
 
     pub(crate) fn fold(self, holding: &mut Holding, passed: &BTreeMap<ShardHash, SequenceNumber>) {
-        if self.lacks(Weakness::UncheckedFold) {
+        if self.lacks(Weakness::UncheckedFold) && holding.shards.len() > self.shards_max() {
             holding.shards.clear();
             holding.folded = true;
         }
-        holding.fold(passed);
+        holding.fold(passed, self.shards_max());
+    }
+
+    pub(crate) fn shards_max(self) -> usize {
+        if self.folds_early { 2 } else { SHARDS_MAX }
     }
 
     pub(crate) fn claimed(self, checkpoint: Option<SequenceNumber>) -> Option<SequenceNumber> {

@@ -8,7 +8,7 @@ use super::*;
 fn of_products(name: &str, product: impl Fn(&Sale) -> String + Send + Sync + 'static) -> RollupBuilder<Sale> {
     Rollup::builder(name)
         .measure("sales", count())
-        .measure("revenue", decimal_sum(2, |sale: &Sale| sale.cents))
+        .measure("revenue", sum(|sale: &Sale| sale.cents).decimals(2))
         .measure("customers", distinct(|sale: &Sale| sale.customer.clone()))
         .group(Group::new("product").attribute("product", product).key("STAT#{product}", "-"))
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod declaration;
+mod extremes;
 #[cfg(feature = "recount")]
 mod keys;
 #[cfg(feature = "recount")]
@@ -27,7 +28,7 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use rollup::{
     AggregateError, Aggregator, Change, Group, Index, Layout, Policy, Report, Rollup, Table, Window, average, count,
-    decimal_sum, distinct,
+    distinct, sum,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -48,7 +49,7 @@ fn sales(policy: Policy) -> Rollup<Sale> {
         .on_remove(policy)
         .on_ttl(Policy::Keep)
         .measure("sales", count())
-        .measure("revenue", decimal_sum(2, |sale: &Sale| sale.cents))
+        .measure("revenue", sum(|sale: &Sale| sale.cents).decimals(2))
         .measure("basket", average(|sale: &Sale| sale.cents))
         .measure("customers", distinct(|sale: &Sale| sale.customer.clone()))
         .group(Group::new("total").key("STAT#TOTAL", "-"))

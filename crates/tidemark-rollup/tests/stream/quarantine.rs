@@ -1,6 +1,6 @@
 //! Redrives and dismissals of quarantined records.
 
-use rollup::{Ending, QuarantinedRecord, RedriveOutcome};
+use rollup::{DecodeError, Ending, QuarantinedRecord, RedriveOutcome};
 
 use super::*;
 
@@ -99,4 +99,31 @@ async fn a_record_without_a_redrive_can_be_dismissed() {
     assert_eq!(world.dismiss(&record).await, Ending::Dismissed);
     assert_eq!(world.items_with("version").await, 1, "only the checkpoint of the shard");
     assert_eq!(world.records().await[0].ending, Some(Ending::Dismissed));
+}
+
+#[tokio::test]
+async fn a_mended_record_of_a_retracting_rollup_is_settled() {
+    let world = World::new(Layout::Sums).await;
+    let good = world.quarantine(1).await;
+    let [waiting] = world.records().await.try_into().unwrap();
+    assert!(matches!(world.redrive(&waiting).await, RedriveOutcome::Unreadable(why) if why.code == "item"));
+    let mut bad = good.clone();
+    bad["cents"] = json!({"S": "one"});
+    world.put(&good).await;
+    world.handle(&event(&[record(2, Some(&bad), Some(&good))])).await.unwrap();
+    assert_eq!(world.redrive(&waiting).await, RedriveOutcome::Settled(Ending::Counted));
+    assert_eq!(world.sold().await, 1, "the modification has counted it");
+
+    world.quarantine(3).await;
+    let unread = world.records().await.into_iter().find(|record| record.ending.is_none()).unwrap();
+    let lenient = |image: &RawValue| {
+        let image = image.get().replace(r#"{"S":"one"}"#, r#"{"N":"1"}"#);
+        let item: serde_dynamo::Item = serde_json::from_str(&image).map_err(|why| DecodeError::new("item", why))?;
+        serde_dynamo::from_item(item).map(Some).map_err(|why| DecodeError::new("item", why))
+    };
+    let reader = Aggregator::decoding(sales(Policy::Retract), world.table.clone(), lenient);
+    let redriven = reader.redrive(&unread, &world.table, Timestamp::now()).await.unwrap();
+    assert!(matches!(redriven, RedriveOutcome::Unreadable(why) if why.code == "not-modified"));
+    world.delete(&image(3, "", "", "", 0)).await;
+    assert_eq!(world.redrive(&unread).await, RedriveOutcome::Settled(Ending::Gone));
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rollup::sim::{Hazard, Outcome, SimError, Simulation, Weakness};
 use rollup::{
-    Aggregator, Group, Measure, Policy, Rollup, RollupBuilder, Window, average, count, decimal_sum, distinct, maximum,
+    Aggregator, Group, Measure, Policy, Rollup, RollupBuilder, Window, average, count, distinct, first, last, maximum,
     minimum, sum,
 };
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,10 @@ pub fn play_hazard(seed: u64, hazard: Hazard, is_weakened: bool, is_traced: bool
             let units = move |item: &RandomItem| item.units * i64::from(1 + version);
             let color =
                 move |item: &RandomItem| if version == 0 { item.color.clone() } else { item.color.to_uppercase() };
-            let group = Group::new("colors").attribute("color", color).key("COLORS", "{color}").measures(["all-units"]);
+            let group = Group::new("colors")
+                .attribute("color", color)
+                .key("COLORS", "{color}")
+                .measures(["items", "all-units"]);
             let rollup = builder.measure("all-units", sum(units)).group(group).build();
             Aggregator::new(rollup.unwrap_or_else(|error| unreachable!("seed {seed}: {error}")), table)
         }
@@ -93,11 +96,9 @@ fn dice(seed: u64) -> Rng {
 /// Random measures and groups.
 fn random(rng: &mut Rng, policies: [Policy; 3]) -> RollupBuilder<RandomItem> {
     let mut builder = Rollup::builder("random").on_modify(policies[0]).on_remove(policies[1]).on_ttl(policies[2]);
-    let keeps = policies == [Policy::Keep; 3];
     let mut names = Vec::new();
     for (name, measure) in measures() {
-        let is_extreme = matches!(name, "least" | "most");
-        if (rng.bool() && (keeps || !is_extreme)) || name == "items" {
+        if rng.bool() || name == "items" {
             builder = builder.measure(name, measure);
             names.push(name);
         }
@@ -105,19 +106,21 @@ fn random(rng: &mut Rng, policies: [Policy; 3]) -> RollupBuilder<RandomItem> {
     for number in 0..rng.usize(1..=5) {
         builder = builder.group(group(rng, number, &names));
     }
-    builder
+    if rng.bool() { builder.remove_empty() } else { builder }
 }
 
 fn measures() -> Vec<(&'static str, Measure<RandomItem>)> {
     vec![
         ("items", count()),
         ("units", sum(|item: &RandomItem| item.units)),
-        ("price", decimal_sum(2, |item: &RandomItem| item.cents)),
-        ("mean", average(|item: &RandomItem| item.cents)),
+        ("price", sum(|item: &RandomItem| item.cents).decimals(2)),
+        ("mean", average(|item: &RandomItem| item.cents).decimals(2)),
         ("users", distinct(|item: &RandomItem| item.user.clone())),
         ("colors", distinct(|item: &RandomItem| item.color.clone())),
         ("least", minimum(|item: &RandomItem| item.units)),
-        ("most", maximum(|item: &RandomItem| item.cents)),
+        ("most", maximum(|item: &RandomItem| item.cents).decimals(2)),
+        ("opening", first(|item: &RandomItem| Some((Timestamp::from_second(item.at?).ok()?, item.units)))),
+        ("closing", last(|item: &RandomItem| Some((Timestamp::from_second(item.at?).ok()?, item.cents?)))),
     ]
 }
 
