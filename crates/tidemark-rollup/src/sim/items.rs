@@ -132,7 +132,12 @@ impl Items {
         let key = if !self.has_keys {
             let id =
                 if self.is_append_only { self.lives.len() } else { self.sim.with(|world| world.rng.usize(..self.ids)) };
-            (format!("ITEM#{id}"), "-".to_owned())
+            let is_numbered = self.sim.with(|world| world.table.is_numbered);
+            if is_numbered {
+                (format!("ITEM#{}", id / 4), format!("{}", id % 4))
+            } else {
+                (format!("ITEM#{id}"), "-".to_owned())
+            }
         } else {
             let own = self.sim.with(|world| world.table.key_of(&image));
             if replaced { self.victim().unwrap_or(own) } else { own }
@@ -191,7 +196,7 @@ impl Items {
                 world.stream.expiring.insert(key.clone());
             }
             world.trace(|| format!("delete {key:?}, expired: {is_expiry}"));
-            world.table.delete(&world.table.key(&key))?;
+            world.table.remove(&key)?;
             world.pump()
         })?;
         self.note(key, if is_expiry { Event::Expired } else { Event::Removed });

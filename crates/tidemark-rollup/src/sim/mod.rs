@@ -114,6 +114,8 @@ pub struct Simulation<T> {
     handler: Option<Starter>,
     /// The names of the keys, if the items have them.
     keys: Option<[String; 2]>,
+    /// Whether the items have a table of their own with numbers as sort keys.
+    is_numbered: bool,
     is_traced: bool,
     expect: Option<Expect>,
     hazard: Option<Hazard>,
@@ -144,6 +146,7 @@ impl<T: Clone + 'static> Simulation<T> {
             mender,
             handler: None,
             keys: None,
+            is_numbered: false,
             is_traced: false,
             expect: None,
             hazard: None,
@@ -202,6 +205,12 @@ impl<T: Clone + 'static> Simulation<T> {
     /// one of a few keys, so that some items replace others.
     pub fn keys(self, partition_key: impl Into<String>, sort_key: impl Into<String>) -> Self {
         Self { keys: Some([partition_key.into(), sort_key.into()]), ..self }
+    }
+
+    /// Puts the items into a table of their own whose sort key is a number, as in a table of devices
+    /// and times. [`Self::keys`] has no effect then.
+    pub fn numbered(self) -> Self {
+        Self { is_numbered: true, keys: None, ..self }
     }
 
     /// Compares the statistics with numbers that plain code gives for the items which a history ends
@@ -275,7 +284,8 @@ impl<T: Clone + 'static> Simulation<T> {
 
     async fn history(&self, seed: u64) -> Result<Outcome, SimError> {
         let keys = self.keys.clone().unwrap_or_else(|| ["simPartition", "simSort"].map(ToOwned::to_owned));
-        let sim = Sim::new(Rng::with_seed(seed), SimTable::create(keys)?, self.is_traced);
+        let is_numbered = self.is_numbered && self.keys.is_none();
+        let sim = Sim::new(Rng::with_seed(seed), SimTable::create(keys, is_numbered)?, self.is_traced);
         let aggregator = Rc::new((self.factory)(wire::Wire::new(sim.clone()).table()));
         let (rollup, weakness) = (aggregator.rollup(), aggregator.rules.weakness);
         let layout = sim.with(|world| match world.rng.u8(..6) {

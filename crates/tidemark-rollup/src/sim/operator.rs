@@ -227,7 +227,7 @@ impl<T: Clone + 'static> Operator<T> {
 
 /// A recounter that judges a table with as few items as a history has.
 pub(crate) fn recounter<'a, T: Clone>(aggregator: &'a Aggregator<T>, wire: &Wire) -> Recounter<'a, T> {
-    let mut recounter = Recounter::new(aggregator, wire.table(), wire.streams_client());
+    let mut recounter = Recounter::new(aggregator, wire.items(), wire.streams_client());
     recounter.judges_few_items = true;
     recounter
 }
@@ -235,7 +235,7 @@ pub(crate) fn recounter<'a, T: Clone>(aggregator: &'a Aggregator<T>, wire: &Wire
 /// Redrives all waiting records.
 async fn redrive_all<T>(aggregator: &Aggregator<T>, wire: &Wire, now: Timestamp) -> Result<(), StoreError> {
     for record in aggregator.quarantined().await?.iter().filter(|record| record.ending.is_none()) {
-        aggregator.redrive(record, &wire.table(), now).await?;
+        aggregator.redrive(record, &wire.items(), now).await?;
     }
     Ok(())
 }

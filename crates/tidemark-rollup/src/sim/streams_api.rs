@@ -16,14 +16,10 @@ impl World {
         let answer = match operation {
             // The engine names its own stream, which is not read here.
             "DescribeTable" => {
-                let [partition_key, sort_key] = &self.table.keys;
-                let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
-                let key = |name: &str, kind| json!({"AttributeName": name, "KeyType": kind});
-                Ok(json!({"Table": {
-                    "LatestStreamArn": ARN,
-                    "AttributeDefinitions": [attribute(partition_key), attribute(sort_key)],
-                    "KeySchema": [key(partition_key, "HASH"), key(sort_key, "RANGE")],
-                }}))
+                let request = serde_json::from_slice::<Value>(body).unwrap_or_default();
+                let mut table = self.table.schema(request["TableName"].as_str().unwrap_or_default());
+                table["LatestStreamArn"] = json!(ARN);
+                Ok(json!({"Table": table}))
             }
             "DescribeStream" | "GetShardIterator" | "GetRecords" => self.read_stream(operation, body),
             _ => return self.table.answer(operation, body),

@@ -12,6 +12,9 @@ use super::SimError;
 /// The name of the table of a history.
 pub const TABLE: &str = "items";
 
+/// The name of the table of the items, if their sort keys are numbers: statistics need texts.
+const NUMBERED: &str = "numbered";
+
 /// Bounds the pages of one scan or one read of the stream.
 const PAGES_MAX: usize = 10_000;
 
@@ -23,29 +26,49 @@ pub(crate) struct SimTable {
     has_news: bool,
     /// The names of the partition key and the sort key.
     pub(crate) keys: [String; 2],
+    /// Whether the items have a table of their own, with numbers as sort keys.
+    pub(crate) is_numbered: bool,
 }
 
 impl SimTable {
-    pub(crate) fn create(keys: [String; 2]) -> Result<Self, SimError> {
+    pub(crate) fn create(keys: [String; 2], is_numbered: bool) -> Result<Self, SimError> {
         let database = dynoxide::Database::memory().map_err(SimError::new)?;
-        let [partition_key, sort_key] = &keys;
-        let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
-        let key = |name: &str, kind| json!({"AttributeName": name, "KeyType": kind});
-        let request = json!({
-            "TableName": TABLE,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [attribute(partition_key), attribute(sort_key)],
-            "KeySchema": [key(partition_key, "HASH"), key(sort_key, "RANGE")],
-            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-        });
-        let mut table = Self { database, iterator: String::new(), has_news: false, keys };
-        let created = table.ask("CreateTable", &request)?;
+        let mut table = Self { database, iterator: String::new(), has_news: false, keys, is_numbered };
+        let mut created = table.create_table(TABLE)?;
+        if is_numbered {
+            created = table.create_table(NUMBERED)?;
+        }
         let stream_arn = text(&created["TableDescription"]["LatestStreamArn"])?;
         let stream = table.ask("DescribeStream", &json!({"StreamArn": stream_arn}))?;
         let shard_id = text(&stream["StreamDescription"]["Shards"][0]["ShardId"])?;
         let from = json!({"StreamArn": stream_arn, "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"});
         table.iterator = text(&table.ask("GetShardIterator", &from)?["ShardIterator"])?;
         Ok(table)
+    }
+
+    fn create_table(&mut self, name: &str) -> Result<Value, SimError> {
+        let mut request = self.schema(name);
+        request["TableName"] = json!(name);
+        request["BillingMode"] = json!("PAY_PER_REQUEST");
+        request["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
+        self.ask("CreateTable", &request)
+    }
+
+    /// The key schema of a table.
+    pub(crate) fn schema(&self, name: &str) -> Value {
+        let [partition_key, sort_key] = &self.keys;
+        let attribute = |name: &str, of| json!({"AttributeName": name, "AttributeType": of});
+        let key = |name: &str, kind| json!({"AttributeName": name, "KeyType": kind});
+        let sort_type = if name == NUMBERED { "N" } else { "S" };
+        json!({
+            "AttributeDefinitions": [attribute(partition_key, "S"), attribute(sort_key, sort_type)],
+            "KeySchema": [key(partition_key, "HASH"), key(sort_key, "RANGE")],
+        })
+    }
+
+    /// The name of the table whose stream is counted.
+    pub(crate) fn items_name(&self) -> &'static str {
+        if self.is_numbered { NUMBERED } else { TABLE }
     }
 
     /// The status and the body of the reply to a request.
@@ -84,18 +107,24 @@ impl SimTable {
 
     /// The partition key and the sort key of an item in DynamoDB's JSON.
     pub(crate) fn key_of(&self, item: &Value) -> (String, String) {
-        let text = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
+        let text = |name: &str| item[name]["S"].as_str().or(item[name]["N"].as_str()).unwrap_or_default().to_owned();
         (text(&self.keys[0]), text(&self.keys[1]))
     }
 
-    /// A key in DynamoDB's JSON.
+    /// The key of a client's item in DynamoDB's JSON.
     pub(crate) fn key(&self, (partition, sort): &(String, String)) -> Value {
-        json!({&self.keys[0]: {"S": partition}, &self.keys[1]: {"S": sort}})
+        let sort_type = if self.is_numbered { "N" } else { "S" };
+        json!({&self.keys[0]: {"S": partition}, &self.keys[1]: {sort_type: sort}})
     }
 
-    /// Writes an item in DynamoDB's JSON.
+    /// Writes a client's item in DynamoDB's JSON.
     pub(crate) fn put(&mut self, item: &Value) -> Result<(), SimError> {
-        self.ask("PutItem", &json!({"TableName": TABLE, "Item": item})).map(drop)
+        self.ask("PutItem", &json!({"TableName": self.items_name(), "Item": item})).map(drop)
+    }
+
+    /// Deletes a client's item.
+    pub(crate) fn remove(&mut self, key: &(String, String)) -> Result<(), SimError> {
+        self.ask("DeleteItem", &json!({"TableName": self.items_name(), "Key": self.key(key)})).map(drop)
     }
 
     /// Adds to a number of an item.
@@ -110,6 +139,7 @@ impl SimTable {
         self.ask("UpdateItem", &request).map(drop)
     }
 
+    /// Deletes an item beside the statistics.
     pub(crate) fn delete(&mut self, key: &Value) -> Result<(), SimError> {
         self.ask("DeleteItem", &json!({"TableName": TABLE, "Key": key})).map(drop)
     }
@@ -133,7 +163,7 @@ impl SimTable {
         Err(SimError::new("the stream does not end"))
     }
 
-    /// All items in DynamoDB's JSON.
+    /// All items of the table of the statistics in DynamoDB's JSON.
     pub(crate) fn items(&mut self) -> Result<Vec<Value>, SimError> {
         let mut items = Vec::new();
         let mut request = json!({"TableName": TABLE, "ConsistentRead": true});

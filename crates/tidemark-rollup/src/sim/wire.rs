@@ -74,10 +74,19 @@ impl Wire {
         Self { is_abroad: true, ..Self::new(sim) }
     }
 
-    /// The table at the other end.
+    /// The table of the statistics.
     pub(crate) fn table(&self) -> Table {
+        self.named(TABLE)
+    }
+
+    /// The table of the items.
+    pub(crate) fn items(&self) -> Table {
+        self.named(self.sim.with(|world| world.table.items_name()))
+    }
+
+    fn named(&self, name: &str) -> Table {
         let [partition_key, sort_key] = self.sim.with(|world| world.table.keys.clone());
-        Table::new(self.client(), TABLE, partition_key, sort_key)
+        Table::new(self.client(), name, partition_key, sort_key)
     }
 
     /// An SDK client that speaks over this wire, with the SDK's own retries as in a function.

@@ -79,6 +79,21 @@ async fn extremes_follow_corrections_and_deletions() {
     assert!(!partitions.iter().any(|partition| partition.starts_with("EXTREME#")), "{partitions:?}");
 }
 
+/// Another shard may have to count an item whose values are counted already.
+#[tokio::test]
+async fn a_statistic_with_a_number_beside_its_count_stays() {
+    let world = World::new(Layout::Sums).await;
+    let aggregator = Aggregator::new(rollup(Policy::Retract), world.table.clone());
+    let sale = image(1, "2025-10-02", "a#b", "ann", 500);
+    handle(&aggregator, &[record(1, None, Some(&sale))]).await;
+    let statement = r#"UPDATE "shop" SET lowestValues = 2 WHERE pk = 'EXTREME#a%23b' AND sk = '2025-10-02'"#;
+    world.client.execute_statement().statement(statement).send().await.unwrap();
+    handle(&aggregator, &[record(2, Some(&sale), None)]).await;
+    let stat = day(&aggregator, &world.table).await;
+    assert_eq!((stat.number("sales").unwrap(), stat.number("lowestValues").unwrap()), (0, 1));
+    assert_eq!(stat.extreme("lowest").unwrap(), None);
+}
+
 #[tokio::test]
 async fn extremes_of_insertions_stay() {
     let world = World::new(Layout::Sums).await;

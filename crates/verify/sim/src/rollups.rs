@@ -32,6 +32,7 @@ pub fn play_rollup(seed: u64, weakness: Option<Weakness>, is_traced: bool) -> Re
     let users = Rng::with_seed(seed).u8(1..30);
     let simulation =
         Simulation::of(move |table| Aggregator::new(declaration(seed), table), move |rng| item(rng, users));
+    let simulation = if seed.is_multiple_of(2) { simulation.numbered() } else { simulation };
     let simulation = if is_traced { simulation.traced() } else { simulation };
     let simulation = if let Some(weakness) = weakness { simulation.weakened(weakness) } else { simulation };
     simulation.play([seed])
