@@ -243,6 +243,21 @@ async fn kicked_player_cannot_return_from_the_same_address() {
         assert_eq!(back, (403, json!("kicked")), "{role}");
         assert_eq!(come_from(&api, game(1), &body, None, now_ms, Some("203.0.113.8")).await.0, 201, "{role}");
     }
+    let fresh = Tickets::new(GAME_KEY.into()).player_token(&player(9).to_string(), at(now_ms));
+    let read = async |address: &str| answer(&api, reading("chat", &fresh, Some(address)), now_ms).await;
+    assert_eq!(read("203.0.113.7").await, (403, json!("kicked")));
+    assert_eq!(read("203.0.113.8").await.0, 200);
+}
+
+/// A request for a part of the first game's history.
+fn reading(path: &str, token: &str, address: Option<&str>) -> Value {
+    json!({
+        "version": "2.0", "routeKey": format!("GET /games/{{gameId}}/{path}"), "rawPath": "/", "rawQueryString": "",
+        "headers": {"authorization": format!("Bearer {token}")},
+        "pathParameters": {"gameId": game(1).to_string(), "turnId": "01.01"},
+        "requestContext": {"http": {"method": "GET", "path": "/", "sourceIp": address}, "timeEpoch": 0},
+        "isBase64Encoded": false,
+    })
 }
 
 #[tokio::test]
@@ -254,13 +269,7 @@ async fn a_removed_player_reads_nothing_of_the_game() {
     play.now_ms += VOTER_SEATED_MS;
     let read = async |n: u8, path: &str, now_ms: u64| {
         let token = Tickets::new(GAME_KEY.into()).player_token(&player(n).to_string(), at(now_ms));
-        let event = json!({
-            "version": "2.0", "routeKey": format!("GET /games/{{gameId}}/{path}"), "rawPath": "/", "rawQueryString": "",
-            "headers": {"authorization": format!("Bearer {token}")},
-            "pathParameters": {"gameId": game(1).to_string(), "turnId": "01.01"},
-            "requestContext": {"http": {"method": "GET", "path": "/"}, "timeEpoch": 0}, "isBase64Encoded": false,
-        });
-        answer(&api, event, now_ms).await
+        answer(&api, reading(path, &token, None), now_ms).await
     };
     let paths = ["chat", "turns", "turns/{turnId}/drawing"];
     for path in paths {

@@ -95,7 +95,8 @@ impl Asked {
     pub(super) fn say(&mut self, who: &Participant, id: LineId, text: Talk) -> Result<(), Refusal> {
         let (player, name) = match who {
             Participant::Player(me) => (*me, self.seat(*me)?.name.clone()),
-            Participant::Spectator(id, name) => (*id, name.clone()),
+            // Nobody speaks under a player's name.
+            Participant::Spectator(id, name) => (*id, self.game.room.distinct_name(name.clone())),
         };
         let turn = self.game.room.turn();
         let is_drawing = turn.is_some_and(|turn| matches!(turn.phase, Phase::Drawing { .. }));

@@ -200,6 +200,23 @@ fn spectator_saying_the_answer_reaches_only_those_who_know() {
 }
 
 #[test]
+fn spectator_with_a_players_name_speaks_under_another() {
+    let mut table = Table::drawing(2);
+    let impostor = Participant::Spectator(player(9), name(1));
+    let id = table.line_id();
+    table.asks(&impostor, Command::Say { id, text: talk("りんご") }).expect("allowed");
+    let names = table.effects.iter().filter_map(|effect| match effect {
+        Effect::Chat { line, .. } => Some(line.name.clone()),
+        _ => None,
+    });
+    assert!(
+        names.clone().count() > 0 && names.clone().all(|spoken| spoken != name(1)),
+        "{:?}",
+        names.collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn guess_after_deadline_earns_nothing_even_without_a_tick() {
     let mut table = Table::drawing(3);
     table.pass(80_000);

@@ -67,7 +67,7 @@ fn main() -> anyhow::Result<ExitCode> {
             counted(seeds, &again, |seed| Ok(play_clicks(seed, implementation, is_traced)?))?
         }
         System::Rollups | System::Hazards | System::Activities | System::Feedback => {
-            let again = format!("sim-rollups{}", variable("SYSTEM", Some(system)));
+            let again = format!("sim-rollups{}", variable("PLAY", Some(system)));
             counted(seeds, &again, |seed| match system {
                 System::Activities => Ok(play_activities(seed, None, is_traced)?),
                 System::Feedback => Ok(play_feedback(seed, is_traced)?),

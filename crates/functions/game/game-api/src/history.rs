@@ -17,11 +17,13 @@ const LINES_DEFAULT: u16 = 50;
 /// The most lines of a page.
 pub const LINES_MAX: u16 = 100;
 
-/// The room of a game, unless it voted the asker out.
-async fn room(api: &Api, game_id: GameId, asker: PlayerId) -> Result<Room, Problem> {
+/// The room of a game, unless it voted the asker out, or a player from the asker's address. Another
+/// player from this address may have a seat.
+async fn room(api: &Api, game_id: GameId, asker: PlayerId, request: &Request) -> Result<Room, Problem> {
     let room = api.rooms.room(game_id).await.map_err(store_problem)?;
     let room = room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
-    if room.kicked.contains(&asker) { Err(refused(Refusal::Kicked)) } else { Ok(room) }
+    let is_barred = room.player(asker).is_none() && room.bars_client(api.client(request));
+    if is_barred || room.kicked.contains(&asker) { Err(refused(Refusal::Kicked)) } else { Ok(room) }
 }
 
 /// `GET /games/{gameId}/chat`: newest first. Lines for players who know the answer are omitted for
@@ -35,7 +37,7 @@ pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result
     // Reads the lines before the room. If a turn ends between the two reads, its lines become
     // public; the other order could show lines of a turn that has just begun.
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(store_problem)?;
-    let room = room(api, game_id, asker).await?;
+    let room = room(api, game_id, asker, request).await?;
     let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.solvers_of)).map(line);
     listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
 }
@@ -71,7 +73,7 @@ fn system_text(text: SystemText) -> &'static str {
 pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
-    room(api, game_id, asker).await?;
+    room(api, game_id, asker, request).await?;
     let (rounds, skipped) = api.rounds.of_game(game_id).await.map_err(store_problem)?;
     let items: Vec<_> = rounds.into_iter().flat_map(|round| round.turns).collect();
     Ok(page::reply(&items, skipped))
@@ -82,7 +84,7 @@ pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Res
     let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let turn_id: TurnId = request.parse_path("turnId", str::parse)?;
-    if !room(api, game_id, asker).await?.may_replay(turn_id) {
+    if !room(api, game_id, asker, request).await?.may_replay(turn_id) {
         return Err(DRAWING_NOT_FOUND.detail("the turn is not over"));
     }
     let batches = match api.drawings.get(game_id, turn_id).await.map_err(store_problem)? {
