@@ -40,6 +40,7 @@ pub(crate) mod queues;
 mod random_id;
 mod routing;
 mod schedules;
+pub mod secret_value;
 pub mod secrets;
 mod sns;
 mod ssm;

@@ -1,8 +1,7 @@
-//! The part of Secrets Manager that functions use. Values are generated on first use and stored in
-//! the data folder.
+//! The part of Secrets Manager that functions use. Generated values are stored in the data folder.
 //!
-//! Values come from the system's random number generator. They are never printed, except a token at
-//! the start that generates it, for the person who starts the stack.
+//! No value is printed, except a token at the start that generates it, for the person who starts the
+//! stack.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,6 +20,7 @@ use serde_json::{Value, json};
 use crate::json_protocol::{self, ApiError};
 use crate::policies::{Policies, Request};
 use crate::private_files;
+use crate::secret_value::SecretValue;
 use crate::stack::Secret;
 
 /// The path of the endpoint on the stack's port.
@@ -36,8 +36,6 @@ pub const TOKENS: [(&str, &str); 3] = [
     ("OperatorTokenSecret", "operator-token"),
     ("HealthTokenSecret", "health-token"),
 ];
-
-const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// All secrets of a stack, with their values.
 #[derive(Debug)]
@@ -70,7 +68,8 @@ impl std::fmt::Debug for TokenSource {
 
 struct Stored {
     secret: Secret,
-    value: String,
+    /// `None` for a secret without a value.
+    value: Option<String>,
     created: Timestamp,
 }
 
@@ -113,10 +112,12 @@ impl Secrets {
             let token = TOKENS.iter().find(|(logical_id, _)| *logical_id == secret.logical_id);
             let given = token.and_then(|(_, flag)| given.iter().find(|(name, _)| name == flag));
             let (value, from) = match given {
-                Some((_, value)) => ((*value).to_owned(), TokenSource::Given),
+                Some((_, value)) => (Some((*value).to_owned()), TokenSource::Given),
                 None => read_or_generate(secret, folder.as_deref())?,
             };
-            if value.chars().nth(SECRET_CHARS_MIN - 1).is_none() {
+            let is_short = |value: &String| value.chars().nth(SECRET_CHARS_MIN - 1).is_none();
+            let is_key = matches!(&secret.value, SecretValue::Generated(of) if of.length >= SECRET_CHARS_MIN);
+            if (token.is_some() || is_key) && value.as_ref().is_some_and(is_short) {
                 return Err(SecretsError::TooShort(setting(secret, token.map(|(_, flag)| *flag), &from)));
             }
             tokens.extend(token.map(|(_, flag)| (*flag, from)));
@@ -167,6 +168,10 @@ async fn call(
         return error("AccessDeniedException", &sentence);
     }
     let created = stored.created.as_second();
+    if target == "secretsmanager.GetSecretValue" && stored.value.is_none() {
+        let message = "Secrets Manager can't find the specified secret value for staging label: AWSCURRENT";
+        return error("ResourceNotFoundException", message);
+    }
     let (arn, name) = (&stored.secret.arn, &stored.secret.name);
     let answer = match target {
         "secretsmanager.GetSecretValue" => json!({
@@ -191,13 +196,21 @@ async fn call(
 /// The version id of every local secret.
 const VERSION_ID: &str = "00000000-0000-4000-8000-000000000001";
 
-fn read_or_generate(secret: &Secret, folder: Option<&Path>) -> Result<(String, TokenSource), SecretsError> {
-    let value = || random(secret.length).map(|value| (value.clone(), TokenSource::Generated(value)));
+fn read_or_generate(secret: &Secret, folder: Option<&Path>) -> Result<(Option<String>, TokenSource), SecretsError> {
+    let password = match &secret.value {
+        SecretValue::Given(text) => return Ok((Some(text.clone()), TokenSource::Given)),
+        SecretValue::Missing => return Ok((None, TokenSource::Given)),
+        SecretValue::Generated(password) => password,
+    };
+    let value = || {
+        let value = password.generate().map_err(SecretsError::Random)?;
+        Ok((Some(value.clone()), TokenSource::Generated(value)))
+    };
     let Some(folder) = folder else { return value() };
     let path = folder.join(&secret.logical_id);
     let failed = |source| SecretsError::Io { path: path.clone(), source };
     match std::fs::read_to_string(&path) {
-        Ok(value) if !value.is_empty() => return Ok((value, TokenSource::FromFile(path))),
+        Ok(value) if !value.is_empty() => return Ok((Some(value), TokenSource::FromFile(path))),
         Ok(_) => {}
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => {}
         Err(other) => return Err(failed(other)),
@@ -205,7 +218,7 @@ fn read_or_generate(secret: &Secret, folder: Option<&Path>) -> Result<(String, T
     let (value, made) = value()?;
     private_files::folder(folder).map_err(failed)?;
     let mut file = private_files::empty_file(&path).map_err(failed)?;
-    file.write_all(value.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    file.write_all(value.as_deref().unwrap_or_default().as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     Ok((value, made))
 }
 
@@ -220,30 +233,19 @@ fn setting(secret: &Secret, flag: Option<&str>, from: &TokenSource) -> String {
     }
 }
 
-/// A random string of letters and digits, each equally likely.
-fn random(length: usize) -> Result<String, SecretsError> {
-    // Bytes above the last whole multiple would make the first characters more likely.
-    let fair = u8::try_from(256 - 256 % CHARACTERS.len()).unwrap_or(u8::MAX);
-    let mut value = String::with_capacity(length);
-    while value.len() < length {
-        let mut bytes = [0; 64];
-        getrandom::fill(&mut bytes).map_err(SecretsError::Random)?;
-        let fair_bytes = bytes.iter().filter(|byte| **byte < fair).take(length - value.len());
-        value.extend(fair_bytes.map(|byte| char::from(CHARACTERS[usize::from(*byte) % CHARACTERS.len()])));
-    }
-    Ok(value)
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::secret_value::Password;
 
     fn secret(logical_id: &str) -> Secret {
         let name = format!("tidemark/local/{logical_id}");
         let arn = format!("arn:aws:secretsmanager:us-east-1:000000000000:secret:{name}-AbCdEf");
-        Secret { logical_id: logical_id.to_owned(), name, arn, length: 40 }
+        let kinds = Password::kinds(|property| property == "ExcludePunctuation", false, "");
+        let password = Password { length: 40, kinds, has_each_kind: true, template: None };
+        Secret { logical_id: logical_id.to_owned(), name, arn, value: SecretValue::Generated(password) }
     }
 
     #[test]
@@ -259,8 +261,8 @@ mod tests {
             again.tokens(),
             [("staff-token", TokenSource::FromFile(data.path().join("secrets/StaffTokenSecret")))]
         );
-        assert_eq!(again.get("tidemark/local/StaffTokenSecret").expect("there").value, *token);
-        assert_ne!(again.get("tidemark/local/CursorKeySecret").expect("there").value, *token);
+        assert_eq!(again.get("tidemark/local/StaffTokenSecret").expect("there").value.as_ref(), Some(token));
+        assert_ne!(again.get("tidemark/local/CursorKeySecret").expect("there").value.as_ref(), Some(token));
         let mode =
             std::fs::metadata(data.path().join("secrets/StaffTokenSecret")).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -272,7 +274,7 @@ mod tests {
         let token = "the token that was given";
         let given = [("health-token", "another one of that length"), ("staff-token", token)];
         let secrets = Secrets::open(&[secret("StaffTokenSecret")], Some(data.path()), &given).expect("opened");
-        assert_eq!(secrets.get("tidemark/local/StaffTokenSecret").expect("there").value, token);
+        assert_eq!(secrets.get("tidemark/local/StaffTokenSecret").expect("there").value.as_deref(), Some(token));
         assert_eq!(secrets.tokens(), [("staff-token", TokenSource::Given)]);
         assert!(!data.path().join("secrets").exists());
     }
@@ -307,7 +309,8 @@ mod tests {
     #[test]
     fn no_value_appears_in_debug_output() {
         let secrets = Secrets::open(&[secret("StaffTokenSecret")], None, &[]).expect("opened");
-        let value = &secrets.get("tidemark/local/StaffTokenSecret").expect("there").value;
+        let value =
+            secrets.get("tidemark/local/StaffTokenSecret").and_then(|stored| stored.value.as_ref()).expect("there");
         assert!(!format!("{secrets:?}").contains(value.as_str()));
     }
 }

@@ -24,6 +24,7 @@ pub(crate) use self::messaging::{
 pub(crate) use self::queues_and_buckets::BucketNotification;
 pub use self::queues_and_buckets::{Bucket, KinesisStream, Queue, QueueMapping, Redrive};
 pub use self::roles::{Condition, Effect, Quantifier, Role, Statement, Test};
+use crate::secret_value::SecretValue;
 
 /// All parts of a template that this machine runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -209,7 +210,7 @@ pub struct Schedule {
     pub enabled: bool,
 }
 
-/// A secret; its value is generated on first use and stored in the data folder.
+/// A secret. A generated value is stored in the data folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Secret {
     /// The key under `Resources`.
@@ -218,8 +219,8 @@ pub struct Secret {
     pub name: String,
     /// The ARN: the value of `Ref`, accepted by `GetSecretValue`.
     pub arn: String,
-    /// `GenerateSecretString.PasswordLength`, 1 to 4096.
-    pub length: usize,
+    /// Where its value comes from.
+    pub value: SecretValue,
 }
 
 /// A parameter of Systems Manager.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{TABLE, function, problem, problems, read, stack};
+use crate::secret_value::SecretValue;
 
 #[test]
 fn intrinsics_are_resolved_in_both_forms() {
@@ -60,7 +61,8 @@ fn a_reference_to_a_secret_is_its_arn() {
         function("{}")
     );
     let stack = stack(&resources);
-    assert_eq!((stack.secrets[0].name.as_str(), stack.secrets[0].length), ("a/key", 64));
+    assert!(matches!(&stack.secrets[0].value, SecretValue::Generated(password) if password.length == 64));
+    assert_eq!(stack.secrets[0].name, "a/key");
     assert_eq!(stack.functions[0].environment["KEY"], stack.secrets[0].arn);
 }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Template, TemplateProblem, read};
+use crate::secret_value::SecretValue;
 use crate::stack::{ApiKind, PayloadFormat, Route, Stack, StartingPosition, StreamRef, Throttle};
 
 const TABLE: &str = "
@@ -361,9 +362,24 @@ Resources:
 }
 
 #[test]
-fn secret_in_the_template_is_replaced_with_a_warning() {
-    let yaml = "Resources:\n  Key: { Type: AWS::SecretsManager::Secret, Properties: { SecretString: in the open } }\n";
-    let template = read(yaml, &BTreeMap::new()).unwrap();
-    assert_eq!(template.stack.secrets[0].length, 32);
-    assert!(template.ignored[0].message.ends_with("is generated on this machine"), "{:?}", template.ignored);
+fn secret_has_the_value_that_the_template_says() {
+    let value = |properties: &str| {
+        let yaml =
+            format!("Resources:\n  Key: {{ Type: AWS::SecretsManager::Secret, Properties: {{ {properties} }} }}\n");
+        read(&yaml, &BTreeMap::new()).map(|template| template.stack.secrets[0].value.clone())
+    };
+    let message = |properties: &str| value(properties).unwrap_err().problems[0].message.clone();
+    let given = value(r#"SecretString: !Sub '{"region": "${AWS::Region}"}'"#).unwrap();
+    assert_eq!(given, SecretValue::Given(r#"{"region": "us-east-1"}"#.to_owned()));
+    assert_eq!(value("Description: empty").unwrap(), SecretValue::Missing);
+    let generated = |generator: &str| format!("GenerateSecretString: {{ {generator} }}");
+    let made = value(&generated(r#"SecretStringTemplate: '{"user": "a"}', GenerateStringKey: password"#)).unwrap();
+    assert!(
+        matches!(made, SecretValue::Generated(password) if password.template.is_some() && password.kinds.len() == 4)
+    );
+    let list = generated("SecretStringTemplate: '[]', GenerateStringKey: password");
+    assert!(message(&list).contains("SecretStringTemplate is not a JSON object"), "{}", message(&list));
+    assert!(message(&generated("GenerateStringKey: password")).ends_with("need each other"));
+    assert!(message(&generated("PasswordLength: 2")).contains("a character of each kind"));
+    assert!(message(&format!("SecretString: a, {}", generated("PasswordLength: 9"))).ends_with("not both"));
 }
