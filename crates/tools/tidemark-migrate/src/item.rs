@@ -29,7 +29,7 @@ pub const ITEM_BYTES_MAX: usize = 400 * 1024;
 pub type Attributes = HashMap<String, AttributeValue>;
 
 /// The place of an item: the values of its key.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Key {
     /// The partition key.
     pub partition: String,

@@ -62,11 +62,19 @@ pub struct Reject {
     pub reason: Reason,
     /// The explanation, for people.
     pub detail: String,
+    /// Whether a rule of the mapping or the lack of an owner decides so, and not a value that
+    /// cannot be stored.
+    pub is_decided: bool,
 }
 
 impl Reject {
     /// A rejection.
     pub fn because(reason: Reason, detail: impl Into<String>) -> Self {
-        Self { reason, detail: detail.into() }
+        Self { reason, detail: detail.into(), is_decided: false }
+    }
+
+    /// A rejection that the mapping wants.
+    pub(crate) fn decided(reason: Reason, detail: impl Into<String>) -> Self {
+        Self { is_decided: true, ..Self::because(reason, detail) }
     }
 }

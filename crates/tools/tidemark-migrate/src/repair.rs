@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::command::Product;
 use crate::cutover::outbox_entry::OutboxEntry;
 use crate::cutover::{DIFFERENCES, Phase, Side, Sides, SidesArguments, run_state};
+use crate::item::Key;
 use crate::row::Row;
 use crate::run::Run;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
@@ -21,6 +22,9 @@ const SET_ASIDE: &str = "set-aside.jsonl";
 #[derive(Deserialize)]
 struct Differing {
     user: String,
+    what: String,
+    partition: String,
+    sort: String,
     kind: String,
     loses: Vec<String>,
 }
@@ -92,14 +96,21 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
             FailureKind::RunIncomplete.because("nothing was compared yet: run `cutover --to <phase> --compare` first")
         );
     }
-    // The differences of a user stand together in the file.
-    let mut last = None;
+    sides.record_left_out(run)?;
+    let (mut repaired, mut items, mut late) = (0_u64, 0_usize, 0_u64);
+    for line in run.read_lines(DIFFERENCES)? {
+        let Differing { what, partition, sort, .. } = line?;
+        if what == "marker" && sides.repair_marker(&Key { partition, sort }).await? {
+            items += 1;
+        }
+    }
+    // The differences of a user stand together in the file. A marker that leads nowhere has none.
+    let mut last = Some(String::new());
     let users = run.read_lines(DIFFERENCES)?.map(|line| line.map(|of: Differing| of.user)).filter(|user| {
         let is_new = user.as_ref().ok() != last.as_ref();
         last = user.as_ref().ok().cloned();
         is_new
     });
-    let (mut repaired, mut items, mut late) = (0_u64, 0_usize, 0_u64);
     let mut done =
         stream::iter(users).map(|user| async move { sides.repair_items(&user?).await }).buffer_unordered(parallel);
     while let Some(found) = done.try_next().await? {

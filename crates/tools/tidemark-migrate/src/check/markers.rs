@@ -19,7 +19,7 @@ pub(super) struct PairHalf {
     marker: u128,
     item: u128,
     /// The marker's key, for people.
-    name: String,
+    name: Key,
     /// An expired half is skipped, because TTL may have deleted the other one already.
     expires_at: i64,
 }
@@ -41,7 +41,7 @@ impl PairHalf {
                 is_marker: false,
                 marker: marker.hash(),
                 item: key.hash(),
-                name: marker.to_string(),
+                name: marker,
                 expires_at,
             }));
             if marker.marker == *kind {
@@ -51,7 +51,7 @@ impl PairHalf {
                     is_marker: true,
                     marker: key.hash(),
                     item: leads_to.as_ref().map(Key::hash).unwrap_or_default(),
-                    name: key.to_string(),
+                    name: key.clone(),
                     expires_at,
                 });
             }
@@ -97,7 +97,7 @@ impl<'m> MarkerPairs<'m> {
     }
 
     /// The number of pairs, and the halves without their other half.
-    pub(super) fn finish(self) -> (u64, Vec<(String, String)>) {
+    pub(super) fn finish(self) -> (u64, Vec<(String, Key)>) {
         let (mapping, markers) = (self.mapping, self.markers);
         let alone = self.waiting.into_values().filter_map(|half| {
             let marker = mapping.markers.get(half.place)?;

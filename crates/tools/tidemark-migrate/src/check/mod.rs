@@ -10,7 +10,6 @@ mod records;
 mod scan;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -20,7 +19,7 @@ use store_base::Table;
 
 use crate::arguments::MappingFile;
 use crate::command::Product;
-use crate::item::{Attributes, read_line};
+use crate::item::{Attributes, Key, read_line};
 use crate::mapping::World;
 use crate::parts::{Part, Parts};
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
@@ -135,26 +134,52 @@ async fn check_all(
     run.fresh_folder(FOLDER)?;
     let progress = Progress::new(items.count(), "items");
     let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), items.files.len());
-    let found = Mutex::new(Found { items: parts("found")?, halves: parts("halves")? });
-    scan::read(&found, (target, world), parallel, &progress).await?;
-    let Found { items: found, halves } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-
+    let found = Found { items: Some(parts("found")?), halves: parts("halves")? };
+    let Found { items: found, halves } = scan::read(found, (target, world), parallel.into(), &progress).await?;
     let now = Timestamp::now().as_second();
     let mut counts = Counts::default();
-    for (file, found) in items.files.iter().zip(&found.finish()?) {
+    for (file, found) in items.files.iter().zip(&found.map_or(Ok(Vec::new()), Parts::finish)?) {
         compare_part((run, items), (file, found), now, &mut counts, differences)?;
     }
+    counts.markers = pair_markers(run, world, halves, &mut |kind, item| differences.add(&kind, item.to_string()))?;
+    Ok(counts)
+}
+
+/// Pairs markers and items, and calls `take` for each that is alone. Returns the number of pairs.
+fn pair_markers(
+    run: &Run,
+    world: &World,
+    halves: Parts,
+    take: &mut impl FnMut(String, Key) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    let mut all = 0;
     for Part { name, written } in halves.finish()? {
-        let mut pairs = MarkerPairs::new(&world.mapping, now);
+        let mut pairs = MarkerPairs::new(&world.mapping, Timestamp::now().as_second());
         records::each(run.path(&name), &written, |half| {
             pairs.take(half);
             Ok(())
         })?;
         let (whole, broken) = pairs.finish();
-        counts.markers += whole;
-        broken.into_iter().try_for_each(|(kind, item)| differences.add(&kind, item))?;
+        all += whole;
+        broken.into_iter().try_for_each(|(kind, item)| take(kind, item))?;
     }
-    Ok(counts)
+    Ok(all)
+}
+
+/// Reads the table, and calls `take` for each marker or item that lacks the other one: what is
+/// missing, and the marker's key.
+pub(crate) async fn broken_markers(
+    (run, table, world): (&Run, &Table, &World),
+    parallel: usize,
+    mut take: impl FnMut(String, Key) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    run.fresh_folder(FOLDER)?;
+    let items = Items::of(run)?;
+    let halves = Parts::create(run, &format!("{FOLDER}/halves"), items.files.len())?;
+    let progress = Progress::new(items.count(), "items");
+    let found = scan::read(Found { items: None, halves }, (table, world), parallel, &progress).await?;
+    pair_markers(run, world, found.halves, &mut take)?;
+    run.remove_folder(FOLDER)
 }
 
 /// Compares the items of one file with those of the table's part.

@@ -17,21 +17,23 @@ const SEGMENTS_PER_WORKER: i32 = 4;
 
 /// The items of the table, and the halves of its pairs.
 pub(super) struct Found {
-    pub(super) items: Parts,
+    pub(super) items: Option<Parts>,
     pub(super) halves: Parts,
 }
 
 /// Reads all segments.
 pub(super) async fn read(
-    found: &Mutex<Found>,
+    found: Found,
     (table, world): (&Table, &World),
-    parallel: u8,
+    parallel: usize,
     progress: &Progress,
-) -> Result<(), Failure> {
-    let segments = i32::from(parallel) * SEGMENTS_PER_WORKER;
+) -> Result<Found, Failure> {
+    let found = Mutex::new(found);
+    let segments = i32::try_from(parallel).unwrap_or(i32::MAX / SEGMENTS_PER_WORKER) * SEGMENTS_PER_WORKER;
     let each =
-        stream::iter(0..segments).map(|segment| read_segment(found, (table, world), (segment, segments), progress));
-    each.buffered(parallel.into()).try_collect().await
+        stream::iter(0..segments).map(|segment| read_segment(&found, (table, world), (segment, segments), progress));
+    each.buffered(parallel).try_collect::<()>().await?;
+    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Reads one segment, with consistent reads.
@@ -46,8 +48,10 @@ async fn read_segment(
     while let Some(page) = pages.next().await {
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         for item in page.map_err(StoreError::from)?.items.unwrap_or_default() {
-            let record = ItemRecord::new(&item, &world.mapping.target);
-            write_part(&mut found.items, record.key, &record)?;
+            if let Some(items) = &mut found.items {
+                let record = ItemRecord::new(&item, &world.mapping.target);
+                write_part(items, record.key, &record)?;
+            }
             for half in PairHalf::of(&item, world) {
                 write_part(&mut found.halves, half.group(), &half)?;
             }

@@ -1,10 +1,12 @@
 //! Derives the items to write from the change of a row. The result is the same as if all rows were
 //! transformed again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::item::{Item, Key};
+use super::not_migrated::NotMigrated;
+use crate::item::{Attributes, Item, Key};
 use crate::mapping::{Candidate, OnConflict, World};
+use crate::reject::Reject;
 use crate::row::Row;
 
 /// Items to put, and keys of items to delete.
@@ -13,6 +15,11 @@ pub(super) struct ItemWrites {
     pub(super) puts: BTreeMap<Key, Item>,
     /// Keys, and whether no other owner has an item with this key.
     pub(super) deletes: BTreeMap<Key, bool>,
+    /// Rows whose values DynamoDB cannot store, and those of the deleted keys that they may have
+    /// had.
+    pub(super) rejected: Vec<(NotMigrated, Vec<Key>)>,
+    /// Other rows and values that become nothing.
+    pub(super) left_out: Vec<NotMigrated>,
 }
 
 impl ItemWrites {
@@ -26,29 +33,113 @@ impl ItemWrites {
     }
 }
 
-/// The items of all rows of an owner.
-pub(super) fn items_of_owner(rows: &[Row], world: &World) -> BTreeMap<Key, Item> {
-    let owner = rows.iter().find(|row| world.is_owners(row));
-    winning_items(rows, owner, world)
+/// What rows become.
+#[derive(Debug, Default)]
+pub(super) struct Derived<'r> {
+    pub(super) items: BTreeMap<Key, Item>,
+    /// Rows whose values DynamoDB cannot store.
+    pub(super) rejected: Vec<(&'r Row, Reject)>,
+    /// Other rows and values that become nothing, unless nobody needs to look at them.
+    pub(super) left_out: Vec<NotMigrated>,
 }
 
-/// The items of the rows, without those whose key another of the rows has a better claim to. The
+impl Derived<'_> {
+    /// Each rejected row, and the items that it still has, of those that were found. `is_any`:
+    /// nobody knows the earlier key of a row that has none now, so it has all items of its types
+    /// that no row becomes.
+    pub(super) fn kept_items(
+        &self,
+        owner: Option<&Row>,
+        found: &BTreeMap<Key, Attributes>,
+        world: &World,
+        is_any: impl Fn(&NotMigrated) -> bool,
+    ) -> Vec<(NotMigrated, Vec<Key>)> {
+        let mut taken = BTreeSet::new();
+        let kept = self.rejected.iter().map(|(row, reject)| {
+            let (one, specs) = (NotMigrated::new(row, reject, false), &row.table.items);
+            let keys = world.keys(row, owner);
+            let is_any = keys.len() < specs.len() && is_any(&one);
+            let is_of_types = |item: &Attributes| {
+                let kind = item.get(&world.mapping.target.kind).and_then(|kind| kind.as_s().ok());
+                specs.iter().any(|spec| Some(&spec.kind) == kind)
+            };
+            let is_kept = |(key, item): &(&Key, &Attributes)| {
+                !self.items.contains_key(*key)
+                    && (keys.iter().any(|(own, _)| own == *key) || (is_any && is_of_types(item)))
+            };
+            let kept = found.iter().filter(is_kept).map(|(key, _)| key.clone());
+            (one, kept.filter(|key| taken.insert(key.clone())).collect())
+        });
+        kept.collect()
+    }
+
+    /// Notes for each rejected row those of the deleted keys that it had before the change. A row
+    /// that was rejected before, too, keeps what it still has.
+    fn note_rejected(&self, states: &[&Row], owners: &[Option<&Row>], writes: &mut ItemWrites, world: &World) {
+        if self.rejected.is_empty() {
+            return;
+        }
+        let owners: Vec<_> = owners.iter().map(|owner| (*owner, owner.map(|row| world.owner(row)))).collect();
+        let keys = |state: &Row| {
+            let keys = owners.iter().flat_map(|(owner, _)| world.keys(state, *owner));
+            keys.map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        let is_stored = |state: &Row| {
+            owners.iter().any(|(_, owner)| world.items(Candidate { row: state, owner: owner.as_ref() }).is_ok())
+        };
+        for (row, reject) in &self.rejected {
+            let (mut own, others): (Vec<&Row>, Vec<&Row>) =
+                states.iter().copied().partition(|state| state.is_same(row));
+            own.push(row);
+            let mut lost: BTreeSet<_> = own.iter().flat_map(|state| keys(state)).collect();
+            lost.retain(|key| writes.deletes.contains_key(key));
+            // The earlier state of a row does not have the rows that are joined with it.
+            if row.table.joins.is_empty() && !own.into_iter().any(is_stored) {
+                let of_others: BTreeSet<_> = others.into_iter().flat_map(keys).collect();
+                for key in lost.difference(&of_others) {
+                    writes.deletes.remove(key);
+                }
+                lost.clear();
+            }
+            writes.rejected.push((NotMigrated::new(row, reject, false), lost.into_iter().collect()));
+        }
+    }
+}
+
+/// What all rows of an owner become.
+pub(super) fn of_owner<'r>(rows: &'r [Row], world: &World) -> Derived<'r> {
+    let owner = rows.iter().find(|row| world.is_owners(row));
+    derived(rows, owner, world)
+}
+
+/// What rows become, without the items whose key another of the rows has a better claim to. The
 /// keys that decide about a whole row are resolved first, then the other keys among the remaining
 /// rows.
-pub(super) fn winning_items(rows: &[Row], owner: Option<&Row>, world: &World) -> BTreeMap<Key, Item> {
+pub(super) fn derived<'r>(rows: &'r [Row], owner: Option<&Row>, world: &World) -> Derived<'r> {
     let owner = owner.map(|row| world.owner(row));
-    let items = |row| {
-        let made = world.items(Candidate { row, owner: owner.as_ref() });
-        made.map(|made| made.items).unwrap_or_default()
-    };
-    let mut standing: Vec<Vec<Item>> = rows.iter().map(items).collect();
+    let mut all = Derived::default();
+    let mut standing: Vec<Vec<Item>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let needs_review = |reject: &Reject| !world.is_expected(&row.table.name, reject.reason.as_str());
+        match world.items(Candidate { row, owner: owner.as_ref() }) {
+            Ok(made) => {
+                let left_out = made.left_out.iter().filter(|reject| needs_review(reject));
+                all.left_out.extend(left_out.map(|reject| NotMigrated::new(row, reject, true)));
+                standing.push(made.items);
+            }
+            Err(reject) if !needs_review(&reject) => {}
+            Err(reject) if reject.is_decided => all.left_out.push(NotMigrated::new(row, &reject, false)),
+            Err(reject) => all.rejected.push((row, reject)),
+        }
+    }
     let is_needed = |item: &Item| matches!(item.on_conflict, OnConflict::RejectRow(_));
     let needed = holders(&standing, is_needed);
     let holds = |holders: &BTreeMap<Key, Vec<u8>>, item: &Item| holders.get(&item.key) == Some(&item.rank);
     standing.retain(|items| items.iter().filter(|item| is_needed(item)).all(|item| holds(&needed, item)));
-    let all = holders(&standing, |_| true);
-    let winners = standing.into_iter().flatten().filter(|item| holds(&all, item));
-    winners.map(|item| (item.key.clone(), item)).collect()
+    let claims = holders(&standing, |_| true);
+    let winners = standing.into_iter().flatten().filter(|item| holds(&claims, item));
+    all.items = winners.map(|item| (item.key.clone(), item)).collect();
+    all
 }
 
 /// The best claim to each key of the wanted items. A rank belongs to one row only.
@@ -82,13 +173,38 @@ pub(super) fn of_rows(touching: &[&Row], owner: Option<&Row>, rows: &[Row], worl
             touched.extend(keys);
         }
     }
-    let mut found = winning_items(rows, owner, world);
-    let mut writes = ItemWrites::default();
+    let mut derived = derived(rows, owner, world);
+    let mut writes = ItemWrites { left_out: std::mem::take(&mut derived.left_out), ..ItemWrites::default() };
     for (key, is_own) in touched {
-        match found.remove(&key) {
+        match derived.items.remove(&key) {
             Some(item) => drop(writes.puts.insert(key, item)),
             None => drop(writes.deletes.insert(key, is_own)),
         }
     }
+    derived.note_rejected(touching, &[owner], &mut writes, world);
+    writes
+}
+
+/// The writes that make an owner's items equal to all rows. `changed` are rows before and after a
+/// change, and `found` the items that there are.
+pub(super) fn of_all_rows(
+    rows: &[Row],
+    changed: &[Row],
+    found: &BTreeMap<Key, Attributes>,
+    world: &World,
+) -> ItemWrites {
+    let mut derived = of_owner(rows, world);
+    let (puts, left_out) = (std::mem::take(&mut derived.items), std::mem::take(&mut derived.left_out));
+    let owner = rows.iter().find(|row| world.is_owners(row));
+    let mut deletes: BTreeMap<_, _> = changed.iter().chain(rows).flat_map(|row| world.keys(row, owner)).collect();
+    for (key, item) in found {
+        deletes.extend(world.markers_of(item).into_iter().map(|key| (key, false)));
+        deletes.insert(key.clone(), true);
+    }
+    deletes.retain(|key, _| !puts.contains_key(key));
+    let mut writes = ItemWrites { puts, deletes, left_out, ..ItemWrites::default() };
+    let states: Vec<_> = changed.iter().collect();
+    let owners: Vec<_> = changed.iter().filter(|row| world.is_owners(row)).map(Some).chain([owner]).collect();
+    derived.note_rejected(&states, &owners, &mut writes, world);
     writes
 }

@@ -2,9 +2,11 @@
 
 mod arguments;
 mod command;
+mod compare;
 mod dynamo;
 mod finish;
 mod item_writes;
+mod not_migrated;
 pub(crate) mod outbox_entry;
 pub mod ownership;
 mod passes;
@@ -23,13 +25,15 @@ mod writer;
 pub use arguments::SidesArguments;
 pub use command::Arguments;
 pub(crate) use command::{DIFFERENCES, run};
+pub use compare::Difference;
 pub use dynamo::{Dynamo, PREFIX};
 pub(crate) use dynamo::{finished_runs, prefix_of};
+pub use not_migrated::NotMigrated;
 pub use ownership::Side;
 pub use passes::CutoverStatus;
 pub use plan::{Goal, Phase, Plan};
 pub use postgres::Postgres;
 pub use reader::{OwnerItems, Reader};
-pub use sides::{Difference, Sides};
+pub use sides::Sides;
 pub(crate) use way_back::NOT_RETURNED;
 pub use writer::{WriteError, Writer};

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::compare::Difference;
 use super::dynamo::Dynamo;
 use super::ownership::{MoveStep, Ownerships, Side, bucket};
 use super::plan::Phase;
-use super::sides::{Difference, Sides};
+use super::sides::Sides;
 use super::stuck::StuckUsers;
 use crate::Failure;
 use crate::terminal::Progress;
@@ -154,7 +155,7 @@ impl Sides {
         &self,
         sample: Sample,
         parallel: usize,
-        mut take: impl FnMut(Difference) -> Result<(), Failure>,
+        take: &mut impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(u64, u64), Failure> {
         let progress = Progress::new(self.postgres.users().await?, "compared");
         let (mut compared, mut late) = (0, 0);
@@ -171,7 +172,7 @@ impl Sides {
                 match found {
                     Some(found) => {
                         compared += 1;
-                        found.into_iter().try_for_each(&mut take)?;
+                        found.into_iter().try_for_each(&mut *take)?;
                     }
                     None => late += 1,
                 }

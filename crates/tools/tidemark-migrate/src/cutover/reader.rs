@@ -105,7 +105,7 @@ impl Reader {
         let owner = rows.iter().find(|row| world.is_owners(row)).cloned();
         let rows: Vec<_> = rows.into_iter().filter(is_wanted).collect();
         let partitions = world.partitions(wanted.owner);
-        let items = item_writes::winning_items(&rows, owner.as_ref(), world).into_values();
+        let items = item_writes::derived(&rows, owner.as_ref(), world).items.into_values();
         let items = items.filter(|item| item.kind == wanted.kind && partitions.contains(&item.key.partition));
         Ok((ownership, items.map(|item| (item.key, item.attributes)).collect()))
     }

@@ -181,6 +181,13 @@ impl Sides {
 
     /// The writes that changes of PostgreSQL lead to.
     pub(super) async fn writes_of(&self, user: &str, entries: &[OutboxEntry]) -> Result<ItemWrites, Failure> {
+        let mut writes = self.all_writes_of(user, entries).await?;
+        self.check_rejects(user, entries, &writes).await?;
+        self.left_out.add(std::mem::take(&mut writes.left_out));
+        Ok(writes)
+    }
+
+    async fn all_writes_of(&self, user: &str, entries: &[OutboxEntry]) -> Result<ItemWrites, Failure> {
         let change = |entry: &OutboxEntry| [entry.before.clone(), entry.after.clone()];
         if self.affect_all_items(entries) {
             let changed: Vec<Row> = entries.iter().flat_map(change).flatten().collect();
@@ -212,16 +219,8 @@ impl Sides {
     async fn rewrite_all_items(&self, user: &str, changed: &[Row]) -> Result<ItemWrites, Failure> {
         let partitions = self.world.partitions(user);
         let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
-        let puts = item_writes::items_of_owner(&rows, &self.world);
-        let owner = rows.iter().find(|row| self.world.is_owners(row));
-        let changed = changed.iter().chain(&rows);
-        let mut deletes: BTreeMap<_, _> = changed.flat_map(|row| self.world.keys(row, owner)).collect();
-        for item in &items {
-            deletes.extend(self.key(item).map(|key| (key, true)));
-            deletes.extend(self.world.markers_of(item).into_iter().map(|key| (key, false)));
-        }
-        deletes.retain(|key, _| !puts.contains_key(key));
-        Ok(ItemWrites { puts, deletes })
+        let found = items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
+        Ok(item_writes::of_all_rows(&rows, changed, &found, &self.world))
     }
 
     /// Replicates all changes in both directions that are pending now, several users at once.

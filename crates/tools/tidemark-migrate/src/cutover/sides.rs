@@ -1,18 +1,17 @@
-//! Both sides together: moving a user, comparing a user, and the writes of a change.
+//! Both sides together: moving a user, and the writes of a change.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use jiff::Timestamp;
 
-use super::dynamo::{Dynamo, DynamoWrite, Fence};
+use super::dynamo::Dynamo;
 use super::item_writes::{self, ItemWrites};
+use super::not_migrated::LeftOut;
 use super::outbox_entry::OutboxEntry;
-use super::ownership::{MoveStep, Ownership, Ownerships, Side};
+use super::ownership::{MoveStep, Ownerships, Side};
 use super::plan::Phase;
 use super::postgres::Postgres;
-use crate::item::{Attributes, Item, Key, item_hash};
+use crate::item::{Attributes, Key};
 use crate::mapping::{Mapping, World};
 use crate::row::Row;
 use crate::source::json_columns;
@@ -20,9 +19,6 @@ use crate::{Failure, FailureKind};
 
 /// The most steps of one call for a user; other movers may work on the same user.
 const STEPS_MAX: u32 = 1_000;
-
-/// How often the repair of a user begins again because of concurrent writes.
-const REPAIRS_MAX: u32 = 20;
 
 /// The most rows that DynamoDB deletes together with a row. More are deleted in PostgreSQL, and are
 /// replicated page by page.
@@ -34,35 +30,15 @@ pub struct Sides {
     pub(super) postgres: Postgres,
     pub(super) dynamo: Dynamo,
     pub(super) world: Arc<World>,
+    pub(super) left_out: Arc<LeftOut>,
 }
-
-/// An item that differs from PostgreSQL's rows.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Difference {
-    /// The user.
-    pub user: String,
-    /// `PK`
-    pub partition: String,
-    /// `SK`
-    pub sort: String,
-    /// `missing`: the item should exist; `unexpected`: it should not exist; `changed`: it has other
-    /// attributes.
-    pub what: &'static str,
-    /// The item's type.
-    pub kind: String,
-    /// The attributes of the mapping that a repair of the item would remove.
-    pub loses: Vec<String>,
-}
-
-/// An ownership record, and the differences, each with the item that should exist.
-type Differing = (Ownership, Vec<(Difference, Option<Item>)>);
 
 impl Sides {
     /// The two sides of a cutover.
     pub fn new(postgres: Postgres, dynamo: Dynamo, mut world: World) -> Self {
         dynamo.run().clone_into(&mut world.run);
         world.json_columns = json_columns(&postgres.schema().columns);
-        Self { postgres, dynamo, world: Arc::new(world) }
+        Self { postgres, dynamo, world: Arc::new(world), left_out: Arc::default() }
     }
 
     /// Whether the plan says that the cutover is finished.
@@ -132,142 +108,6 @@ impl Sides {
             Side::Dynamo => self.dynamo.advance_epoch(user, from, at).await,
         }
         .map(|_| ())
-    }
-
-    /// Compares a user's items with the items that PostgreSQL's rows become. `None` if the two
-    /// sides have different versions, because of a concurrent write.
-    ///
-    /// # Errors
-    /// If a side does not answer.
-    pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
-        let named = |(difference, _)| difference;
-        Ok(self.differing(user).await?.map(|(_, found)| found.into_iter().map(named).collect()))
-    }
-
-    /// Makes the differing items of a user equal to what PostgreSQL's rows become. Returns their
-    /// number; `None` if the user is written all the time.
-    ///
-    /// # Errors
-    /// If a side does not answer.
-    pub(crate) async fn repair_items(&self, user: &str) -> Result<Option<usize>, Failure> {
-        for _ in 0..REPAIRS_MAX {
-            let Some((at, found)) = self.differing(user).await? else {
-                self.replicate(user).await?;
-                continue;
-            };
-            let partitions = self.world.partitions(user);
-            let count = found.len();
-            let mut writes = ItemWrites::default();
-            for (Difference { partition, sort, .. }, item) in found {
-                let key = Key { partition, sort };
-                match item {
-                    Some(item) => drop(writes.puts.insert(key, item)),
-                    None => {
-                        let is_own = partitions.contains(&key.partition);
-                        writes.deletes.insert(key, is_own);
-                    }
-                }
-            }
-            // Each iteration removes one item from the writes: another user has its key.
-            loop {
-                match self.dynamo.write(user, Fence::Unchanged(at), &writes).await? {
-                    DynamoWrite::Written => return Ok(Some(count)),
-                    DynamoWrite::Stale => break,
-                    DynamoWrite::Taken(key) => {
-                        writes.leave_out(&key);
-                    }
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// The differences of a user, each with the item that should exist, and the ownership record in
-    /// DynamoDB to which they belong.
-    async fn differing(&self, user: &str) -> Result<Option<Differing>, Failure> {
-        if !Dynamo::can_store(user) {
-            return Ok(Some(Differing::default()));
-        }
-        let before = self.ownerships(user).await?;
-        let partitions = self.world.partitions(user);
-        let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(&partitions))?;
-        let mut expected = item_writes::items_of_owner(&rows, &self.world);
-        let needed: BTreeSet<_> = expected.values().flat_map(|item| item.needs.iter().cloned()).collect();
-        for key in needed {
-            if self.belong_to_another(user, std::slice::from_ref(&key)).await? {
-                expected.retain(|_, item| !item.needs.contains(&key));
-            }
-        }
-        let mut found: BTreeMap<_, _> = items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
-        let mut keys: BTreeSet<_> = found.keys().cloned().collect();
-        keys.extend(found.values().flat_map(|item| self.world.markers_of(item)));
-        keys.extend(expected.keys().cloned());
-        let mut differences = Vec::new();
-        for key in keys {
-            let is_own = partitions.contains(&key.partition);
-            let found = if is_own { found.remove(&key) } else { self.dynamo.get(&key).await? };
-            let expected = expected.remove(&key);
-            let what = match (&expected, &found) {
-                (None, None) => continue,
-                (Some(item), Some(found)) if item_hash(&item.attributes) == item_hash(found) => continue,
-                // The marker belongs to another user: both profiles have the address, and it leads
-                // to one of them.
-                (_, Some(found)) if !is_own && self.is_of_another(found, user) => continue,
-                (Some(item), None) => {
-                    if self.may_be_missing(user, item).await? {
-                        continue;
-                    }
-                    "missing"
-                }
-                (None, Some(_)) => "unexpected",
-                (Some(_), Some(_)) => "changed",
-            };
-            let Key { partition, sort } = key;
-            let (user, kind) = (user.to_owned(), expected.as_ref().map(|item| item.kind.clone()).unwrap_or_default());
-            let loses = expected.iter().zip(&found).flat_map(|(item, found)| {
-                let is_lost =
-                    |name: &&String| !item.attributes.contains_key(*name) && self.world.mapping.makes(&item.kind, name);
-                found.keys().filter(is_lost).cloned()
-            });
-            let loses = loses.collect();
-            differences.push((Difference { user, partition, sort, what, kind, loses }, expected));
-        }
-        // A row of another owner may have changed with which this user's rows are joined. Read
-        // before the ownership records: a change that is carried out in between raises their
-        // versions.
-        if !differences.is_empty() && self.postgres.pending_joined().await?.1 > 0 {
-            return Ok(None);
-        }
-        let after = self.ownerships(user).await?;
-        let is_level = before == after && after.postgres.version == after.dynamo.version;
-        Ok(is_level.then_some((after.dynamo, differences)))
-    }
-
-    /// Whether more than so many items of a type have an attribute.
-    pub(crate) async fn has_more(&self, kind: &str, attribute: &str, than: u64) -> Result<bool, Failure> {
-        self.dynamo.has_more(kind, attribute, than).await
-    }
-
-    /// Whether one of the keys belongs to another user.
-    async fn belong_to_another(&self, user: &str, keys: &[Key]) -> Result<bool, Failure> {
-        for key in keys {
-            if self.dynamo.get(key).await?.is_some_and(|found| self.is_of_another(&found, user)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether an item may rightly be missing: it has expired, its row is rejected, or it is a
-    /// login of two users that belongs to the other one.
-    pub(super) async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
-        let ttl = self.world.mapping.target.ttl.as_ref().and_then(|name| item.attributes.get(name));
-        let ttl = ttl.and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
-        if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {
-            return Ok(true);
-        }
-        Ok(self.belong_to_another(user, &item.needs).await?
-            || self.belong_to_another(user, &self.world.markers_of(&item.attributes)).await?)
     }
 
     pub(super) fn key(&self, item: &Attributes) -> Option<Key> {
@@ -358,6 +198,7 @@ impl Sides {
         rows.extend(joined.clone());
         let touching: Vec<_> = changed.into_iter().chain(&joined).chain(&gone).collect();
         let writes = item_writes::of_rows(&touching, of_user.as_ref(), &rows, &self.world);
+        self.check_rejects(user, &[], &writes).await?;
         Ok(Some((entry, writes)))
     }
 }

@@ -115,6 +115,7 @@ impl Writer {
         }
         let row = postgres.normalised(row).await?.map_err(WriteError::Refused)?;
         let Some(owner) = row.table.owner.as_ref().filter(|owner| owner.through.is_some()) else { return Ok(row) };
+        };
         let mut found = postgres.owner_by_parent(&row).await?;
         if let (None, Some(given)) = (&found, &row.owner) {
             // PostgreSQL may lack the parent, because its change is not replicated yet.
@@ -246,7 +247,12 @@ impl Writer {
         if let Some(after) = after.as_ref().filter(|_| !self.sides.world.is_owners(row)) {
             self.check_migrated(after, user).await?;
         }
-        let change = self.sides.own_change(row, user, (before, after, related), ownership.version + 1).await?;
+        let change = self.sides.own_change(row, user, (before, after, related), ownership.version + 1).await;
+        let change = change.map_err(|failure| match failure.kind {
+            // DynamoDB cannot store another row, with which this one is joined.
+            FailureKind::UserStuck => WriteError::Refused(failure.detail),
+            _ => failure.into(),
+        })?;
         let Some((entry, mut writes)) = change else {
             // The change affects all items of the user, so PostgreSQL must make it; or the row is
             // too large for the outbox.

@@ -235,7 +235,7 @@ impl<'e> Evaluation<'e> {
             (Conversion::Default, Value::Null) => {
                 if let Some(reason) = arguments.get(1) {
                     let reason = self.value(reason)?.text().unwrap_or_default();
-                    self.leave_out(Reject::because(Reason::named(reason), "a default is stored in place of null"));
+                    self.leave_out(Reject::decided(Reason::named(reason), "a default is stored in place of null"));
                 }
                 return arguments.first().map_or(Ok(Value::Null), |default| self.value(default));
             }

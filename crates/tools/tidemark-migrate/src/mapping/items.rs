@@ -120,10 +120,10 @@ impl World {
     fn check_owner(&self, row: &Row, owner: Option<&OwnerRow>) -> Result<(), Reject> {
         let id = match &row.owner {
             Some(id) => id,
-            None => return Err(Reject::because(Reason::MISSING_VALUE, "it belongs to nobody")),
+            None => return Err(Reject::decided(Reason::MISSING_VALUE, "it belongs to nobody")),
         };
         let Some(owner) = owner else {
-            return Err(Reject::because(Reason::ORPHAN, format!("there is no {id}")));
+            return Err(Reject::decided(Reason::ORPHAN, format!("there is no {id}")));
         };
         match &owner.rejected {
             None => Ok(()),
@@ -131,8 +131,9 @@ impl World {
                 let detail = format!("its owner {id} is not migrated: {}", reject.detail);
                 Err(Reject { detail, ..reject.clone() })
             }
-            Some(reject) => {
-                Err(Reject::because(Reason::ORPHAN, format!("its owner {id} was rejected: {}", reject.reason)))
+            Some(Reject { reason, is_decided, .. }) => {
+                let orphan = Reject::because(Reason::ORPHAN, format!("its owner {id} was rejected: {reason}"));
+                Err(Reject { is_decided: *is_decided, ..orphan })
             }
         }
     }
@@ -144,7 +145,7 @@ impl World {
         evaluation.of_owner = owner.map(|owner| (&*owner.table, &owner.columns));
         for rule in &table.reject {
             if evaluation.truth(&rule.when)? {
-                return Err(Reject::because(rule.reason.clone(), "a rule of the mapping"));
+                return Err(Reject::decided(rule.reason.clone(), "a rule of the mapping"));
             }
         }
         let version = match table.version.as_ref().map(|code| evaluation.value(code)).transpose()? {
@@ -282,6 +283,13 @@ impl World {
         let kind = item.get(&self.mapping.target.kind).and_then(|kind| kind.as_s().ok());
         let markers = self.mapping.markers.iter().filter(|marker| Some(&marker.of) == kind);
         markers.filter_map(|marker| self.key_of_attributes(&marker.key, item)).collect()
+    }
+
+    /// The keys of the items to which a marker leads.
+    pub(crate) fn leads_to(&self, marker: &Attributes) -> Vec<Key> {
+        let kind = marker.get(&self.mapping.target.kind).and_then(|kind| kind.as_s().ok());
+        let declared = self.mapping.markers.iter().filter(|declared| Some(&declared.marker) == kind);
+        declared.filter_map(|declared| self.key_of_attributes(&declared.leads_to, marker)).collect()
     }
 
     /// The key that the templates give.

@@ -13,7 +13,7 @@ use tokio_postgres::Client;
 
 use super::cutover::compared;
 
-const SCHEMA: &str = "
+pub(super) const SCHEMA: &str = "
     CREATE TABLE customers (id int PRIMARY KEY, name text, phone text UNIQUE, blocked boolean NOT NULL DEFAULT false);
     CREATE TABLE products (id text PRIMARY KEY, price numeric(20, 4));
     CREATE TABLE orders (
@@ -33,7 +33,7 @@ const SCHEMA: &str = "
         FROM generate_series(1, 200) AS n;
     INSERT INTO order_lines SELECT 1 + n % 200, n / 200, 'p' || (1 + n % 20), 1 + n % 3 FROM generate_series(0, 499) AS n;";
 
-const MAPPING: &str = r##"
+pub(super) const MAPPING: &str = r##"
 [target]
 key = ["PK", "SK"]
 

@@ -18,6 +18,7 @@ mod odd_schema;
 mod operator;
 mod owners;
 mod rehearse;
+mod rejected;
 mod replica;
 mod rights;
 mod rollback;

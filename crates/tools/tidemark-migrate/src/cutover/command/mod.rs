@@ -1,6 +1,7 @@
 //! `cutover`: one phase after the other; each may be killed and run again.
 
 mod begin;
+mod compare;
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -9,18 +10,20 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::SidesArguments;
+use super::not_migrated::LEFT_OUT;
 use super::ownership::{Side, bucket};
 use super::passes::{CutoverStatus, Sample};
 use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::run_state::{self, Stage};
-use super::sides::{Difference, Sides};
+use super::sides::Sides;
 use super::stuck::StuckUsers;
 use crate::command::Product;
-use crate::run::{LineWriter, Run};
+use crate::run::Run;
 use crate::terminal::tell;
 use crate::transform::ITEMS;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use compare::{compare, compare_before_finished};
 
 /// The name of the file with each difference.
 pub(crate) const DIFFERENCES: &str = "differences-cutover.jsonl";
@@ -115,6 +118,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     // A second `finished` only removes what an interrupted one has left.
     let is_over = sides.dynamo.is_finished().await?;
     if goal.phase > Phase::Capture && !is_over {
+        sides.record_left_out(&run)?;
         // The phase becomes `finished` only when everybody is moved, so an interrupted command can
         // still go back.
         let shown = if goal.phase == Phase::Finished { Phase::Percent } else { goal.phase };
@@ -158,7 +162,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     if let Some(compared) = compared {
         more["compared"] = compared;
     }
+    let mut is_decided = true;
+    if goal.phase > Phase::Capture && !is_over {
+        (more["leftOut"], is_decided) = sides.left_out.write(&run).map(|(counts, all)| (json!(counts), all))?;
+    }
     let mut report = state_report(&plan, &sides.current_state(&plan).await?, more);
+    if !is_decided {
+        report.outcome = PhaseOutcome::NeedsReview;
+    }
     if !is_clean {
         report.outcome = PhaseOutcome::NeedsReview;
         report.text.push_str(" Not all users are moved yet: run the same command again.");
@@ -263,44 +274,6 @@ fn check_way_back(goal: Goal, postgres: &Postgres) -> Result<(), Failure> {
     }
 }
 
-/// Refuses to finish while items differ: afterwards, PostgreSQL's rows are no measure any more.
-async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments) -> Result<Value, Failure> {
-    let (compared, first) = compare(run, sides, Sample::ALL, arguments.parallel.into()).await?;
-    match first {
-        Some(first) if !arguments.accept_differences => Err(FailureKind::Cutover.because(format!(
-            "{} items differ from PostgreSQL's rows, the first is {} {}; all are in {DIFFERENCES}. \
-             `repair --differences` repairs them, and --accept-differences finishes nevertheless",
-            compared["differences"], first.partition, first.sort
-        ))),
-        _ => Ok(compared),
-    }
-}
-
-/// Compares the users of the sample, and writes each difference to a file. Also returns the first
-/// one.
-async fn compare(
-    run: &Run,
-    sides: &Sides,
-    sample: Sample,
-    parallel: usize,
-) -> Result<(Value, Option<Difference>), Failure> {
-    let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
-    let mut shown = Vec::new();
-    let take = |difference: Difference| {
-        lines.write_json(&difference)?;
-        if shown.len() < SHOWN_MAX {
-            shown.push(difference);
-        }
-        Ok(())
-    };
-    let (users, late) = sides.compare_all(sample, parallel, take).await?;
-    let mut json = json!({ "users": users, "late": late, "differences": lines.finish()?.lines, "first": shown });
-    if sample.percent < 100 {
-        json["sample"] = json!({ "percent": sample.percent, "seed": sample.seed });
-    }
-    Ok((json, shown.into_iter().next()))
-}
-
 fn report(phase: &str, json: &Value, text: String) -> Report {
     let mut all = json!({ "phase": phase });
     if let (Value::Object(all), Value::Object(more)) = (&mut all, json) {
@@ -324,12 +297,15 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
             late => text.push_str(&format!(" {late} users were written meanwhile and not compared.")),
         }
         for first in more["compared"]["first"].as_array().into_iter().flatten() {
-            let text_of = |name: &str| first[name].as_str().unwrap_or_default().to_owned();
-            text.push_str(&format!("\n  {} {} {}", text_of("what"), text_of("partition"), text_of("sort")));
+            let words = ["what", "kind", "partition", "sort", "table", "id", "reason"].map(|name| first[name].as_str());
+            text.push_str(&format!("\n  {}", words.into_iter().flatten().collect::<Vec<_>>().join(" ")));
         }
         if differences > 0 {
             text.push_str(&format!("\nAll differences are in {DIFFERENCES}."));
         }
+    }
+    for (table, reasons) in more["leftOut"].as_object().into_iter().flatten() {
+        text.push_str(&format!("\nLeft out of {table} since the export: {reasons}. All are in {LEFT_OUT}."));
     }
     let mut json = json!({ "run": run, "phase": phase.as_str(), "percent": percent, "state": state });
     if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {

@@ -9,6 +9,7 @@ use super::outbox::OutboxPlace;
 use super::{Attributes, Dynamo, SHARDS, failed, query, text};
 use crate::Failure;
 use crate::cutover::ownership::{Ownership, Side};
+use crate::item::Key;
 use crate::mapping::Target;
 
 /// The partition with one item for each finished cutover.
@@ -35,6 +36,11 @@ impl Dynamo {
     pub(crate) async fn is_finished(&self) -> Result<bool, Failure> {
         let request = self.table.get_item(self.finished_key()).consistent_read(true);
         Ok(request.send().await.map_err(failed)?.item.is_some())
+    }
+
+    /// The application's table.
+    pub(in crate::cutover) fn table(&self) -> &Table {
+        &self.table
     }
 
     /// Whether more than so many items of a type have an attribute.
@@ -98,6 +104,19 @@ impl Dynamo {
             request.condition_expression("Epoch = :epoch").expression_attribute_values(":epoch", n(record.epoch))
         } else {
             return Ok(false);
+        };
+        Ok(unless_condition_failed(request.send().await)?.is_some())
+    }
+
+    /// Removes a marker, unless it belongs to another owner than when it was read.
+    pub(in crate::cutover) async fn remove_marker(&self, key: &Key, marker: &Attributes) -> Result<bool, Failure> {
+        let request = self.table.delete_item(key.attributes(&self.target));
+        let request = request.expression_attribute_names("#owner", &self.target.owner);
+        let request = match marker.get(&self.target.owner) {
+            Some(owner) => {
+                request.condition_expression("#owner = :owner").expression_attribute_values(":owner", owner.clone())
+            }
+            None => request.condition_expression("attribute_not_exists(#owner)"),
         };
         Ok(unless_condition_failed(request.send().await)?.is_some())
     }

@@ -168,7 +168,7 @@ impl OwnerReturn<'_> {
     fn winners(&self) -> BTreeMap<Key, Winner> {
         let world = &self.sides.world;
         let rows: Vec<_> = self.rows.iter().map(|row| row.after.clone()).collect();
-        let expected = item_writes::items_of_owner(&rows, world);
+        let expected = item_writes::of_owner(&rows, world).items;
         let owner = self.own_row().map(|owner| world.owner(owner));
         let partitions = world.partitions(self.owner);
         let mut winners = BTreeMap::new();

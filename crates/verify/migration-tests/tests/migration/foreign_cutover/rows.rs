@@ -55,7 +55,8 @@ pub(crate) const SHOP: Live = Live {
     ],
     columns: &[
         text("customers", "name"),
-        leaf(text("addresses", "recipient")),
+        // A row that DynamoDB cannot store would set its customer aside when it is inserted again.
+        where_("line_no >= 0 AND upper(country) IN ('DE', 'JP', 'US')", leaf(text("addresses", "recipient"))),
         where_("octet_length(description) < 1000", text("products", "description")),
         text("orders", "note"),
         of("orders", "status", &["\"draft\"", "\"paid\"", "\"shipped\""]),
