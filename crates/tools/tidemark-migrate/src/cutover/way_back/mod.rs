@@ -19,6 +19,7 @@ use crate::mapping::invert::{Inverse, cell};
 use crate::mapping::value::Value;
 use crate::mapping::{Candidate, Table};
 use crate::row::{Columns, Row};
+use crate::source::Restricted;
 
 /// The most passes over an owner. A row may need another one that PostgreSQL has refused before.
 const PASSES_MAX: usize = 8;
@@ -51,12 +52,25 @@ pub(crate) struct ReturnedOwner {
 struct Returning {
     before: Option<Row>,
     after: Row,
-    is_gone: bool,
+    /// The deleted item that stands for the row, and its type.
+    gone: Option<(Key, String)>,
+    /// Whether another item of the row is left.
+    is_kept: bool,
 }
 
 impl Returning {
-    fn is_changed(&self) -> bool {
-        self.is_gone || self.before.as_ref().is_none_or(|before| before.columns != self.after.columns)
+    fn new(before: Option<Row>, after: Row) -> Self {
+        Self { before, after, gone: None, is_kept: false }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.gone.is_some() && !self.is_kept
+    }
+
+    /// The columns with other values than before.
+    fn changed(&self) -> Vec<&String> {
+        let before = |name| self.before.as_ref().and_then(|before| before.columns.get(name));
+        self.after.columns.iter().filter(|(name, cell)| before(*name) != Some(cell)).map(|(name, _)| name).collect()
     }
 }
 
@@ -81,8 +95,7 @@ impl Sides {
         let (mut written, mut refused) = (0, BTreeMap::new());
         for _ in 0..PASSES_MAX {
             let rows = self.postgres.rows_of(owner).await?;
-            let same = |row: Row| Returning { before: Some(row.clone()), after: row, is_gone: false };
-            let rows = rows.into_iter().map(same).collect();
+            let rows = rows.into_iter().map(|row| Returning::new(Some(row.clone()), row)).collect();
             let mut state = OwnerReturn { sides: self, owner, rows, left: Vec::new() };
             let winners = state.winners();
             for (key, (place, spec, item)) in winners.iter().filter(|(key, _)| !found.contains_key(key)) {
@@ -91,13 +104,15 @@ impl Sides {
                 }
             }
             state.read(&winners, &found);
-            let changed: Vec<_> = state.rows.iter().filter(|row| row.is_changed()).collect();
+            state.name_computed();
+            let changed: Vec<_> = state.rows.iter().filter(|row| row.is_gone() || !row.changed().is_empty()).collect();
             let mut progress = 0;
             if is_dry_run {
                 written = changed.len() as u64;
             } else {
                 refused.clear();
-                for Returning { before, after, is_gone } in changed {
+                for row in changed {
+                    let (Returning { before, after, .. }, is_gone) = (row, row.is_gone());
                     let of = before.as_ref().unwrap_or(after);
                     let changed = before.as_ref().map_or_else(|| after.clone(), |before| after.changed_since(before));
                     match self.postgres.write_as_given(of, (!is_gone).then_some(&changed)).await? {
@@ -143,6 +158,30 @@ impl OwnerReturn<'_> {
         for (_, _, key, item) in waiting {
             self.add(key, item);
         }
+        let kept = self.rows.iter_mut().filter(|row| row.is_kept).filter_map(|row| row.gone.take());
+        for (key, kind) in kept.collect::<Vec<_>>() {
+            self.leave(&key, "missing", kind);
+        }
+    }
+
+    /// Names the rows of which only computed columns would change, and leaves them alone.
+    fn name_computed(&mut self) {
+        let restricted = &self.sides.postgres.schema().restricted;
+        let mut left = Vec::new();
+        for row in self.rows.iter_mut().filter(|row| !row.is_gone()) {
+            let of_table = restricted.get(&row.after.table.name);
+            let is_computed = |name: &&String| {
+                of_table.and_then(|columns| columns.get(*name)).is_some_and(|kind| *kind == Restricted::Computed)
+            };
+            let changed = row.changed();
+            if !changed.is_empty() && changed.iter().all(is_computed) {
+                let names = changed.into_iter().cloned().collect::<Vec<_>>().join(", ");
+                let key = Key { partition: row.after.table.name.clone(), sort: row.after.id() };
+                left.push((key, format!("PostgreSQL computes {names}")));
+                row.after.columns = row.before.as_ref().map(|before| before.columns.clone()).unwrap_or_default();
+            }
+        }
+        left.into_iter().for_each(|(key, why)| self.leave(&key, "attributes", why));
     }
 
     /// The owner's own row, as it is now.
@@ -217,7 +256,7 @@ impl OwnerReturn<'_> {
         // An item that depends on a condition, or that comes beside another one, may be gone
         // although its row stays.
         if table.is_first_own(spec) && table.items[spec].when.is_none() {
-            self.rows[place].is_gone = true;
+            self.rows[place].gone = Some((key.clone(), table.items[spec].kind.clone()));
         } else {
             self.leave(key, "missing", table.items[spec].kind.clone());
         }
@@ -232,7 +271,7 @@ impl OwnerReturn<'_> {
         };
         lost.extend(self.unknown(&table, spec, item));
         self.rows[place].after.columns = columns;
-        self.rows[place].is_gone = false;
+        self.rows[place].is_kept = true;
         if !lost.is_empty() {
             self.leave(key, "attributes", lost.join(", "));
         }
@@ -277,11 +316,11 @@ impl OwnerReturn<'_> {
                 });
                 let Some((columns, still_lost)) = is_moved else { continue };
                 self.rows[place].after.columns = columns;
-                self.rows[place].is_gone = false;
+                self.rows[place].gone = None;
                 lost = still_lost;
             } else if is_known || table.is_first_own(spec) {
                 // PostgreSQL gives the row its key, if the item does not say it.
-                self.rows.push(Returning { before: None, after: row, is_gone: false });
+                self.rows.push(Returning::new(None, row));
             } else {
                 continue;
             }

@@ -11,6 +11,8 @@ use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 use super::stuck::loaded;
 
+mod computed;
+
 const SCHEMA: &str = "
     CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END';
     CREATE TABLE members (id integer PRIMARY KEY, name text NOT NULL, joined_on date, settings jsonb, updated_at timestamp NOT NULL);
