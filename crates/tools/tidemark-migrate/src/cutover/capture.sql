@@ -67,7 +67,7 @@ CREATE TABLE tidemark_migration.sources (
 -- The captured tables as they were when the capture began.
 CREATE TABLE tidemark_migration.captured (source text PRIMARY KEY, shape text[] NOT NULL);
 
--- A line for each column of a table, and for its primary key.
+-- A line for each column of a table, for each name of an enumeration in it, and for its primary key.
 CREATE FUNCTION tidemark_migration.shape_of(of_source text) RETURNS text[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(array_agg(line ORDER BY line), '{}') FROM (
@@ -75,6 +75,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END || CASE WHEN attgenerated = '' THEN '' ELSE ' GENERATED' END
             || CASE WHEN attidentity = '' THEN '' ELSE ' IDENTITY' END AS line
         FROM pg_attribute WHERE attrelid = to_regclass(format('{schema}.%I', of_source)) AND attnum > 0 AND NOT attisdropped
+        UNION ALL
+        SELECT of_source || '.' || attname || ' ' || quote_literal(enumlabel)
+            FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid JOIN pg_enum ON enumtypid IN (atttypid, typelem, typbasetype)
+            WHERE attrelid = to_regclass(format('{schema}.%I', of_source)) AND attnum > 0
         UNION ALL
         SELECT of_source || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
             WHERE conrelid = to_regclass(format('{schema}.%I', of_source)) AND contype = 'p'
@@ -100,7 +104,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     changes text[];
 BEGIN
-    IF to_regclass('tidemark_migration.captured') IS NULL OR EXISTS (SELECT FROM tidemark_migration.plan
+    IF to_regclass('tidemark_migration.captured') IS NULL THEN
+        RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM tidemark_migration.plan
             WHERE phase = 'finished' AND coalesce(way_back_until, '-infinity') < now()) THEN
         RETURN;
     END IF;

@@ -11,8 +11,10 @@ use super::cutover::{assert_untouched, compared};
 use super::stuck::loaded;
 
 const SCHEMA: &str = "
+    CREATE TYPE kind AS ENUM ('book', 'disc');
+    CREATE DOMAIN pages AS int;
     CREATE TABLE members (id int PRIMARY KEY, name text NOT NULL);
-    CREATE TABLE loans (id int PRIMARY KEY, member_id int NOT NULL REFERENCES members, note text, due date);
+    CREATE TABLE loans (id int PRIMARY KEY, member_id int NOT NULL REFERENCES members, note text, due date, kind kind, pages pages);
     INSERT INTO members SELECT n, 'Member ' || n FROM generate_series(1, 20) AS n;
     INSERT INTO loans SELECT n, 1 + n % 20, 'Note ' || n, '2026-01-01' FROM generate_series(1, 60) AS n";
 
@@ -35,7 +37,7 @@ attributes = { Name = "{name}" }
 
 [tables.loans]
 owner = { kind = "member", column = "member_id" }
-columns = { id = "integer", member_id = "integer", note = "text", due = "date" }
+columns = { id = "integer", member_id = "integer", note = "text", due = "date", kind = "text", pages = "integer" }
 [[tables.loans.items]]
 type = "loan"
 key = { PK = "{$owner}", SK = "LOAN#{id | pad(9)}" }
@@ -49,6 +51,14 @@ const CHANGES: [(&str, &str, &str); 5] = [
     ("ADD color text", "DROP color", "+ loans.color text"),
     ("ALTER due SET NOT NULL", "ALTER due DROP NOT NULL", "+ loans.due date NOT NULL"),
     ("DROP CONSTRAINT loans_pkey", "ADD PRIMARY KEY (id)", "- loans PRIMARY KEY (id)"),
+];
+
+/// Changes of what the tables depend on.
+const OTHER_CHANGES: [&str; 4] = [
+    "DROP TYPE kind CASCADE",
+    "ALTER TYPE kind RENAME VALUE 'book' TO 'volume'",
+    "ALTER SCHEMA public RENAME TO private",
+    "DROP DOMAIN pages CASCADE",
 ];
 
 async fn alter(client: &Client, change: &str) -> Result<(), String> {
@@ -68,6 +78,10 @@ async fn a_changed_table_stops_every_command_with_the_difference() {
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     for (change, _, _) in CHANGES {
         assert_eq!(alter(&client, change).await, Err("TM004".to_owned()), "{change}");
+    }
+    for change in OTHER_CHANGES {
+        let refused = client.batch_execute(change).await.err().and_then(|error| error.code().cloned());
+        assert_eq!(refused.map(|code| code.code().to_owned()), Some("TM004".to_owned()), "{change}");
     }
     // The role of most migrations may create no event trigger.
     client.batch_execute("DROP EVENT TRIGGER tidemark_schema").await.unwrap();

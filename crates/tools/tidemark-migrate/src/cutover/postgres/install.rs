@@ -23,7 +23,8 @@ const RESTORE: &str = "\"~tidemark_restore\"";
 const GUARD_SCHEMA: &str = "DO $$ BEGIN
     IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
         AND NOT EXISTS (SELECT FROM pg_event_trigger WHERE evtname = 'tidemark_schema') THEN
-        CREATE EVENT TRIGGER tidemark_schema ON ddl_command_end WHEN TAG IN ('ALTER TABLE', 'DROP TABLE')
+        CREATE EVENT TRIGGER tidemark_schema ON ddl_command_end WHEN TAG IN ('ALTER TABLE', 'DROP TABLE', 'ALTER TYPE',
+            'DROP TYPE', 'DROP DOMAIN', 'ALTER SCHEMA', 'DROP SCHEMA', 'DROP EXTENSION', 'DROP FUNCTION', 'DROP OWNED')
             EXECUTE FUNCTION tidemark_migration.refuse_schema_change();
     END IF;
 END $$;\n";
