@@ -44,7 +44,8 @@ impl Schema {
         let owner = table.owner.as_ref()?;
         let column = quoted(self.column(table, &owner.column)?);
         let Some(parent) = owner.through.as_ref().and_then(|parent| self.mapping.table(parent)) else {
-            return Some(format!("{row}.{column}::text"));
+            // As in the rows: a text would lose the blanks of a `character`.
+            return Some(format!("(to_jsonb({row}.{column}) #>> '{{}}')"));
         };
         let alias = format!("{row}_parent");
         let (of_parent, key) = (self.owner(parent, &alias)?, self.key_columns(parent));

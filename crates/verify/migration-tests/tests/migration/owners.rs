@@ -112,3 +112,16 @@ async fn a_row_is_stored_with_its_parents_owner_or_refused() {
     let twice = mapping.row("loans", r#"{"id": 1, "note": "a", "note": "b"}"#).unwrap_err();
     assert!(twice.kind == FailureKind::Options && twice.detail.contains("\"note\" is given twice"), "{twice}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn owner_with_a_padded_id_is_one_owner() {
+    let mut migration = Migration::of_schema(&SCHEMA.replace("uuid", "char(40)"), MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    loaded(&migration).await;
+    client.batch_execute("UPDATE members SET name = 'New'; UPDATE loans SET note = 'x'").await.unwrap();
+    for to in ["dual", "100%"] {
+        compared(&migration, to).await;
+    }
+    let report = migration.json("report-cutover.json").unwrap();
+    assert_eq!((&report["state"]["inDynamo"], &report["compared"]["users"]), (&9.into(), &9.into()), "{report}");
+}

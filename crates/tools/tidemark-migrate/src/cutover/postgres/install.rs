@@ -99,7 +99,7 @@ impl Postgres {
             let (prefix, table) = (literal(&owner.prefix), self.table(table));
             format!(
                 "INSERT INTO tidemark_migration.ownerships (user_id)
-                     SELECT {prefix} || this.{column}::text FROM {table} AS this ON CONFLICT DO NOTHING;\n"
+                     SELECT {prefix} || (to_jsonb(this.{column}) #>> '{{}}') FROM {table} AS this ON CONFLICT DO NOTHING;\n"
             )
         });
         of_table.collect()
