@@ -41,7 +41,7 @@ fn kind_of(column: &SourceColumn) -> (&'static str, Option<&'static str>) {
 pub(super) fn columns_of<'s>(table: &'s SourceTable, reserved: &BTreeSet<String>) -> Vec<ColumnDraft<'s>> {
     let (mut names, mut attributes) = (BTreeSet::new(), reserved.clone());
     let mut columns = Vec::new();
-    for column in table.columns.iter().filter(|column| !is_search_index(column)) {
+    for column in table.columns.iter().filter(|column| !is_left_behind(column)) {
         let (kind, conversion) = kind_of(column);
         let is_text = matches!(kind, "text" | "json" | "bytes" | "any");
         columns.push(ColumnDraft {
@@ -56,9 +56,10 @@ pub(super) fn columns_of<'s>(table: &'s SourceTable, reserved: &BTreeSet<String>
     columns
 }
 
-/// PostgreSQL makes such a value of other columns, for its own search.
-pub(super) fn is_search_index(column: &SourceColumn) -> bool {
-    column.kind == "tsvector"
+/// PostgreSQL makes a `tsvector` of other columns, for its own search, and does not read its own
+/// JSON of an `hstore`.
+pub(super) fn is_left_behind(column: &SourceColumn) -> bool {
+    matches!(&*column.kind, "tsvector" | "hstore")
 }
 
 /// The name, with a number after it if it is used already.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::catalog::SourceTable;
-use super::columns::{ColumnDraft, by_name, columns_of, is_search_index, unused};
+use super::columns::{ColumnDraft, by_name, columns_of, is_left_behind, unused};
 use super::markers::{MarkerDraft, of_index};
 use super::placement::{Place, Places};
 use super::words::{key, pascal, quoted, snake};
@@ -151,7 +151,7 @@ impl<'d> Draft<'d> {
                 table
                     .columns
                     .iter()
-                    .filter(|column| is_search_index(column))
+                    .filter(|column| is_left_behind(column))
                     .map(|column| quoted(&column.name))
                     .collect::<Vec<_>>(),
             ),

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use clap::Parser;
 use migration_tests::Migration;
 use tidemark_migrate::cutover::{Side, Writer};
 use tidemark_migrate::mapping::Mapping;
-use tidemark_migrate::{Command, FailureKind, PhaseOutcome, run_quietly};
+use tidemark_migrate::{Command, FailureKind, PhaseOutcome, Product, run_quietly};
 use tokio_postgres::Client;
 
 use super::cutover::{compared, killed};
@@ -243,6 +244,9 @@ async fn column_whose_values_do_not_round_trip_is_refused() {
 [tables.owners]\nowner = { kind = \"owner\", column = \"id\" }\ncolumns = { id = \"integer\", extra = \"any\", list = \"array\" }
 [[tables.owners.items]]\ntype = \"owner\"\nkey = { PK = \"OWNER#{id}\", SK = \"OWNER\" }\nattributes = { Extra = \"{extra}\" }";
     let mut migration = Migration::of_schema(schema, mapping).await.unwrap();
+    let init = Command::parse_from(["tidemark-migrate", "init", "--source", &migration.postgres.url()]);
+    let draft = run_quietly(init, &Product { mapping: None, ..migration.product }).await.unwrap();
+    assert!(draft.text.contains("ignore = [\"extra\"]"), "{}", draft.text);
     let refused = migration.phase("cutover", &["--to", "capture"]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
     for named in ["owners.extra (hstore): PostgreSQL does not read", "owners.list (integer[]): 1 of 2 compared values"]
