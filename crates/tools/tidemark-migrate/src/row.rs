@@ -104,6 +104,23 @@ impl<'de> Deserialize<'de> for GivenColumns {
     }
 }
 
+/// The most levels of JSON in a column.
+const LEVELS_MAX: usize = 128;
+
+/// Refuses JSON of which an object has a name twice, at any level.
+pub(crate) fn check_names(cell: &Cell) -> Result<(), serde_json::Error> {
+    fn check(cell: &Cell, levels: usize) -> Result<(), serde_json::Error> {
+        let Cell::Json(json) = cell else { return Ok(()) };
+        let levels = levels.checked_sub(1).ok_or_else(|| serde_json::Error::custom("too many levels"))?;
+        if json.starts_with('[') {
+            return serde_json::from_str::<Vec<Cell>>(json)?.iter().try_for_each(|one| check(one, levels));
+        }
+        let GivenColumns(members) = serde_json::from_str(json)?;
+        members.values().try_for_each(|one| check(one, levels))
+    }
+    check(cell, LEVELS_MAX)
+}
+
 /// A row of a table.
 #[derive(Clone)]
 pub struct Row {

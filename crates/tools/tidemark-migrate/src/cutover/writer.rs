@@ -114,7 +114,13 @@ impl Writer {
             return Err(WriteError::Refused(mistake));
         }
         let row = postgres.normalised(row).await?.map_err(WriteError::Refused)?;
-        let Some(owner) = row.table.owner.as_ref().filter(|owner| owner.through.is_some()) else { return Ok(row) };
+        let Some(owner) = row.table.owner.as_ref().filter(|owner| owner.through.is_some()) else {
+            // A program that mixes up its users must not delete rows of others.
+            let found = if is_gone { postgres.row_by_id(&row).await? } else { None };
+            return match found.and_then(|found| found.owner).filter(|found| row.owner.as_ref() != Some(found)) {
+                Some(found) => Err(WriteError::Refused(format!("the row of {} belongs to {found}", row.table.name))),
+                None => Ok(row),
+            };
         };
         let mut found = postgres.owner_by_parent(&row).await?;
         if let (None, Some(given)) = (&found, &row.owner) {

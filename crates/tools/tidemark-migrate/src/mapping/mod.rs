@@ -28,7 +28,7 @@ pub use self::evaluate::{Extension, JsonColumns, Parameters, Signature, World, W
 pub use self::file::ParameterKind;
 pub use self::items::{Candidate, OnConflict, OwnerRow, RowItems};
 pub use self::table::{Column, ColumnType, Join, Owner, Table, TableOwner};
-use crate::row::{GivenColumns, Row};
+use crate::row::{GivenColumns, Row, check_names};
 use crate::{Failure, FailureKind};
 
 /// A checked mapping.
@@ -149,6 +149,7 @@ impl Mapping {
         let known = known.ok_or_else(|| FailureKind::Options.because(format!("the mapping has no table {table:?}")));
         let refused = |error| FailureKind::Options.because(format!("a row of {table}: {error}"));
         let GivenColumns(columns) = serde_json::from_str(json).map_err(refused)?;
+        columns.values().try_for_each(check_names).map_err(refused)?;
         Ok(Row::new(known?, columns))
     }
 

@@ -133,7 +133,11 @@ pub fn source_failure(error: tokio_postgres::Error) -> Failure {
     } else {
         FailureKind::SourceUnreadable
     };
-    kind.because(chain(&error))
+    let mut said = chain(&error);
+    if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) && said.contains("tidemark_migration") {
+        said.push_str(". `cutover --to <phase> --application-role NAME` gives a role the rights");
+    }
+    kind.because(said)
 }
 
 pub(super) use source_failure as unreadable;

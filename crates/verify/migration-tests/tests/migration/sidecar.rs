@@ -177,19 +177,23 @@ async fn node_application_survives_a_cutover_with_killed_sidecars() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn mistakes_get_a_status_and_a_stable_type() {
-    let migration = Migration::new(84, 4).await.unwrap();
+    let mut migration = Migration::new(84, 4).await.unwrap();
     let sidecar = Sidecar::start(&migration).await;
     let row = json!({ "id": "a", "name": "Ann", "email": null, "emailVerified": true, "createdAt": "2025-01-01", "updatedAt": "2025-01-01" });
     let (status, answer) = sidecar.ask(Method::PUT, "/rows/user", row.to_string()).await;
     assert_eq!((status, answer), (StatusCode::OK, json!({ "side": "postgres" })));
     let (status, answer) = sidecar.ask(Method::GET, "/owners/a/items/user", "").await;
     assert_eq!((status, &answer["items"][0]["Name"]), (StatusCode::OK, &json!({ "S": "Ann" })), "{answer}");
+    let session = r#"INSERT INTO session (id, token, "userId", "expiresAt") VALUES ('of a', 'a', 'a', '2099-01-01')"#;
+    migration.postgres.client().await.unwrap().batch_execute(session).await.unwrap();
     let large = format!(r#"{{"id":"{}"}}"#, "x".repeat(2 * 1024 * 1024));
     for (method, path, body, status, kind) in [
         (Method::PUT, "/rows/user", "{", 400, "bad-row"),
         (Method::PUT, "/rows/user", large.as_str(), 413, "bad-row"),
         (Method::PUT, "/rows/user", r#"{"id": "a", "id": "b"}"#, 400, "bad-row"),
+        (Method::PUT, "/rows/user", r#"{"id": "a", "name": {"first": [{"n": 1, "n": 2}]}}"#, 400, "bad-row"),
         (Method::DELETE, "/rows/user?id=a&id=b", "", 400, "bad-row"),
+        (Method::DELETE, "/rows/session?id=of+a&userId=b", "", 422, "refused"),
         (Method::PUT, "/rows/nothing", "{}", 404, "unknown-table"),
         (Method::PUT, "/rows/medication_logs", "{}", 422, "refused"),
         (Method::PUT, "/rows/medication_logs", r#"{"user_id": "a"}"#, 422, "refused"),
@@ -217,4 +221,14 @@ async fn mistakes_get_a_status_and_a_stable_type() {
     let refused = Command::new(binary("okusuri-migrate").unwrap()).args(without).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--token-file"));
+
+    // A role without the rights of `--application-role`.
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    let role = "CREATE ROLE application LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO application";
+    migration.postgres.client().await.unwrap().batch_execute(role).await.unwrap();
+    let arguments = sidecar.arguments.iter().map(|argument| argument.replace("user=okusuri", "user=application"));
+    let refused = Command::new(binary("okusuri-migrate").unwrap()).args(arguments).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(told.contains("--application-role"), "{told}");
 }
