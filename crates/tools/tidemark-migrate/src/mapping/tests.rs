@@ -261,3 +261,19 @@ fn every_error_of_a_file_is_shown_with_its_place() {
     let several = Mapping::read(&SHOP.replace("| trim", "| trin").replace("$zone", "$zones"), &[]).unwrap_err();
     assert_eq!(several.0.len(), 2);
 }
+
+#[test]
+fn documented_value_for_infinity_is_an_instant() {
+    let page = include_str!("../../../../../docs/mapping.md");
+    let at = page.find("infinity('").unwrap();
+    let example = &page[at..at + page[at..].find('`').unwrap()];
+    let mapping = SHOP.replace("placed_at | required | instant", &format!("placed_at | {example} | instant"));
+    let mut world = world();
+    world.mapping = Arc::new(Mapping::read(&mapping, &[]).unwrap());
+    for (time, instant) in [("infinity", "9999-12-30T00:00:00Z"), ("-infinity", "0001-01-01T00:00:00Z")] {
+        let row = row(&world, "orders", &format!(r#"{{"placed_at": "{time}"}}"#));
+        let evaluation = evaluate::Evaluation::of_table(&world, &row.table, &row.columns);
+        let placed = evaluation.value(&code::Code::Named(0)).unwrap();
+        assert_eq!(placed, value::Value::Instant(instant.parse().unwrap()));
+    }
+}
