@@ -31,11 +31,12 @@ struct Differing {
 
 /// The run, both databases, and the user.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Arguments {
     #[command(flatten)]
     sides: SidesArguments,
     /// The id of a stuck user.
-    #[arg(long, value_name = "ID", required_unless_present = "differences")]
+    #[arg(long, value_name = "ID", group = "what")]
     user: Option<String>,
     /// Moves each refused change to set-aside.jsonl in the run's folder, and goes on with the next.
     /// Without it, the changes are only tried again.
@@ -43,7 +44,7 @@ pub struct Arguments {
     set_aside: bool,
     /// Writes the items again that the last `cutover --compare` found different, as PostgreSQL's
     /// rows have them, and deletes those that should not exist.
-    #[arg(long, conflicts_with = "user")]
+    #[arg(long, group = "what")]
     differences: bool,
     /// Repairs although an attribute would be removed from all items of a type.
     #[arg(long, requires = "differences")]
@@ -160,6 +161,11 @@ async fn check_losses(run: &Run, sides: &Sides) -> Result<(), Failure> {
 }
 
 async fn repair_user(run: &Run, sides: &Sides, user: &str, is_set_aside: bool) -> Result<Report, Failure> {
+    if !sides.postgres().unknown_users(&[user.to_owned()]).await?.is_empty() {
+        return Err(
+            FailureKind::Options.because(format!("the cutover knows no user {user}; `cutover` names the stuck ones"))
+        );
+    }
     let (mut set_aside, mut replicated) = (0_u64, 0);
     loop {
         match sides.replicate(user).await {

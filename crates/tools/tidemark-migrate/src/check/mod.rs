@@ -19,6 +19,7 @@ use store_base::Table;
 
 use crate::arguments::MappingFile;
 use crate::command::Product;
+use crate::cutover::run_state::is_dual;
 use crate::item::{Attributes, Key, read_line};
 use crate::mapping::World;
 use crate::parts::{Part, Parts};
@@ -114,7 +115,12 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let target = arguments.table.open().await;
     let mut differences = Differences::create(&run)?;
     let counts = check_all(&run, (&items, &world), &target, arguments.parallel, &mut differences).await?;
-    let report = report(&arguments, &counts, differences, start.elapsed())?;
+    let mut report = report(&arguments, &counts, differences, start.elapsed())?;
+    if is_dual(&run)? {
+        report.json["isOld"] = json!(true);
+        let now = "this compares with the export, and changes came since: `cutover --to <phase> --compare` compares with the rows";
+        report.text = format!("From dual on, {now}.\n{}", report.text);
+    }
     run.write_report("check", &report)?;
     run.remove_folder(FOLDER)?;
     Ok(report)

@@ -43,12 +43,17 @@ pub(crate) fn started(run: &Run) -> Result<Option<String>, Failure> {
 /// Refuses a phase that makes or loads items again after dual writes have started: it would restore
 /// items that were deleted since.
 pub(crate) fn check_not_dual(run: &Run) -> Result<(), Failure> {
-    match run.read::<StartedCutover>(FILE)? {
-        Some(StartedCutover { stage: Stage::DualWrites, .. }) => Err(FailureKind::Cutover.because(
+    match is_dual(run)? {
+        true => Err(FailureKind::Cutover.because(
             "the cutover of this run has reached dual, so its items must not be made or loaded again; `rollback` undoes the cutover",
         )),
-        _ => Ok(()),
+        false => Ok(()),
     }
+}
+
+/// Whether changes since the export may be in the table.
+pub(crate) fn is_dual(run: &Run) -> Result<bool, Failure> {
+    Ok(run.read::<StartedCutover>(FILE)?.is_some_and(|started| started.stage == Stage::DualWrites))
 }
 
 /// Refuses to continue the cutover of another run: the folder must have started the database's

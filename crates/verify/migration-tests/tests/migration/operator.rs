@@ -58,6 +58,24 @@ async fn repair_corrects_named_differences_and_finished_needs_none() {
     assert_eq!(migration.phase("cutover", &flags).await.unwrap(), PhaseOutcome::NeedsReview);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn repair_needs_a_known_user_or_differences() {
+    let migration = Migration::new(97, 4).await.unwrap();
+    super::stuck::loaded(&migration).await;
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let unknown = migration.phase("repair", &["--user", "nobody"]).await.unwrap_err();
+    assert!(unknown.kind == FailureKind::Options && unknown.detail.contains("nobody"), "{unknown}");
+    let bare =
+        Command::new(binary("okusuri-migrate").unwrap()).args(migration.arguments("repair", &[])).output().unwrap();
+    let told = String::from_utf8_lossy(&bare.stderr);
+    assert!(told.contains("--user <ID>") && told.contains("--differences"), "{told}");
+    // The check knows the export only.
+    let check =
+        Command::new(binary("okusuri-migrate").unwrap()).args(migration.arguments("check", &[])).output().unwrap();
+    let told = String::from_utf8_lossy(&check.stdout);
+    assert!(told.contains("\"isOld\":true"), "{told}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_credentials_are_named() {
     let migration = Migration::new(96, 4).await.unwrap();

@@ -210,7 +210,7 @@ impl Postgres {
     }
 
     /// Those of the users who have no ownership record.
-    pub(super) async fn unknown_users(&self, users: &[String]) -> Result<Vec<String>, Failure> {
+    pub(crate) async fn unknown_users(&self, users: &[String]) -> Result<Vec<String>, Failure> {
         let sql = "SELECT id FROM unnest($1::text[]) AS id
                    WHERE NOT EXISTS (SELECT FROM tidemark_migration.ownerships WHERE user_id = id) ORDER BY id";
         let rows = self.client.query(sql, &[&users]).await.map_err(source_failure)?;
