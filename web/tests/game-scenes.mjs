@@ -176,6 +176,17 @@ export const scenes = {
     await server.socket?.close();
     await page.locator('[data-connection=reconnecting]').waitFor({ state: 'attached' });
   }),
+  unsent: played('room-drawing-guesser', bunta, async (page, server) => {
+    await page.clock.install();
+    await page.locator('#say').fill('くじら');
+    await page.locator('#say').press('Enter');
+    await server.hears('say');
+    await page.clock.fastForward('00:01');
+    await server.hears('ping');
+    await page.clock.fastForward('00:10');
+    await page.clock.resume();
+    await page.locator('.failed').waitFor();
+  }),
   flooded: played('room-drawing-guesser', bunta, async (page, server) => {
     server.say(await example('error'));
     await page.getByRole('alert').waitFor();

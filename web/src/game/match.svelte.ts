@@ -7,7 +7,8 @@ import { joinGame, socketUrl, type Seat } from './api.ts';
 import { BoardSession } from './board/session.ts';
 import { addLines, knowsAnswer, type ChatLine } from './chatLog.ts';
 import { isNewer, remainingMs } from './roomTime.ts';
-import { GameSocket, type Later, type SocketState, type Transport, type TransportEvents } from './socket.ts';
+import { GameSocket, type Later, type SocketState, type Transport } from './socket.ts';
+import type { TransportEvents, WaitingLine } from './socket.ts';
 import { Ticker } from './ticker.ts';
 import type { ClientMessage, ErrorMessage, Role, Room, ServerMessage } from './protocol.ts';
 
@@ -32,8 +33,8 @@ export class Match {
   role = $state<Role>('player');
   socket = $state.raw<SocketState>({ is: 'connecting' });
   lines = $state.raw<readonly ChatLine[]>([]);
-  /** Chat lines that wait for a connection or for an acknowledgement. */
-  unsent = $state.raw<readonly string[]>([]);
+  /** Chat lines that wait for a connection or for an acknowledgement, or have failed. */
+  unsent = $state.raw<readonly WaitingLine[]>([]);
   /**
    * The last guess, if it was close. It is cleared by the next guess, by the end of the turn, or
    * after {@link NEAR_MS}.
@@ -80,7 +81,7 @@ export class Match {
         this.socket = state;
         if (state.is !== 'live') this.#chatCaughtUp = false;
       },
-      onUnsent: (texts) => (this.unsent = texts),
+      onUnsent: (lines) => (this.unsent = lines),
     });
     this.#ticker = new Ticker(later, (version) => this.send({ action: 'tick', version }));
     this.#socket.start();
@@ -96,6 +97,16 @@ export class Match {
     this.#seeNear(null);
     this.#said = { id: newUuidV7(Date.now()), text };
     this.#socket.say(this.#said.id, text);
+  }
+
+  /** Sends a failed line again. */
+  sayAgain(id: string): void {
+    this.#socket.sayAgain(id);
+  }
+
+  /** Forgets a failed line. */
+  discardLine(id: string): void {
+    this.#socket.discard(id);
   }
 
   /** Called when the network is back or the page is visible again. */

@@ -26,8 +26,10 @@ const LAST_MESSAGE_MS = 3_000;
  * dropped.
  */
 export const UNSENT_LINES_MAX = 20;
-/** A line is sent again after one reconnect, never a third time. */
+/** A line is sent again after one reconnect. A third time needs {@link GameSocket.sayAgain}. */
 const LINE_SENDS_MAX = 2;
+/** A line without an acknowledgement has failed this long after it was sent, unless it is sent again. */
+export const LINE_FAILED_MS = 10_000;
 /**
  * After `welcome` the chat history shows which lines have arrived. If it stays away for this long,
  * the unacknowledged lines are sent without it.
@@ -63,7 +65,15 @@ export interface SocketOptions {
   readonly onMessage: (message: ServerMessage) => void;
   readonly onState: (state: SocketState) => void;
   /** The lines of which the server has acknowledged none for {@link ANSWER_MAX_MS}. */
-  readonly onUnsent: (texts: readonly string[]) => void;
+  readonly onUnsent: (lines: readonly WaitingLine[]) => void;
+}
+
+/** A chat line without an acknowledgement. */
+export interface WaitingLine {
+  readonly id: string;
+  readonly text: string;
+  /** It is not sent again by itself. */
+  readonly hasFailed: boolean;
 }
 
 /**
@@ -75,14 +85,14 @@ export type SocketState =
   | { readonly is: 'ended'; readonly why: 'replaced' | 'kicked' | 'left' }
   | { readonly is: 'ended'; readonly why: 'refused'; readonly error: ApiError };
 
-interface UnsentLine {
-  readonly id: string;
-  readonly text: string;
+interface UnsentLine extends WaitingLine {
+  hasFailed: boolean;
   sends: number;
   /** To be sent over this connection. */
   isDue: boolean;
   /** Without an acknowledgement for {@link ANSWER_MAX_MS}, or while there is no connection. */
   isLate: boolean;
+  cancelFailure: () => void;
 }
 
 /** One browser's connection to one game. */
@@ -134,7 +144,8 @@ export class GameSocket {
    * once more.
    */
   say(id: string, text: string): void {
-    const line: UnsentLine = { id, text, sends: 0, isDue: true, isLate: !this.#live };
+    const isLate = !this.#live;
+    const line: UnsentLine = { id, text, sends: 0, isDue: true, isLate, hasFailed: false, cancelFailure: () => {} };
     this.#lines.push(line);
     if (this.#lines.length > UNSENT_LINES_MAX) this.#lines.shift();
     this.#sendNextLine();
@@ -143,6 +154,21 @@ export class GameSocket {
       line.isLate = true;
       this.#showUnsent();
     });
+  }
+
+  /** Sends a failed line again, with the same id: everybody shows it once, even if it had arrived. */
+  sayAgain(id: string): void {
+    const line = this.#lines.find((line) => line.id === id);
+    if (line === undefined) return;
+    Object.assign(line, { sends: 0, isDue: true, hasFailed: false });
+    this.#showUnsent();
+    this.#sendNextLine();
+  }
+
+  /** Forgets a failed line. */
+  discard(id: string): void {
+    this.#lines = this.#lines.filter((line) => line.id !== id);
+    this.#showUnsent();
   }
 
   /**
@@ -247,12 +273,15 @@ export class GameSocket {
   }
 
   #showUnsent(): void {
-    this.#options.onUnsent(this.#lines.filter((line) => line.isLate).map((line) => line.text));
+    const late = this.#lines.filter((line) => line.isLate);
+    this.#options.onUnsent(late.map(({ id, text, hasFailed }) => ({ id, text, hasFailed })));
   }
 
   /** Sends the lines again that an earlier connection may have lost. */
   #sendLines(): void {
-    for (const line of this.#lines) line.isDue ||= line.id !== this.#inFlight && line.sends < LINE_SENDS_MAX;
+    for (const line of this.#lines) {
+      line.isDue ||= line.id !== this.#inFlight && !line.hasFailed && line.sends < LINE_SENDS_MAX;
+    }
     this.#sendNextLine();
   }
 
@@ -265,6 +294,12 @@ export class GameSocket {
     this.#inFlight = line.id;
     this.send({ action: 'say', id: line.id, text: line.text });
     this.#cancelInFlight = this.#options.later(ANSWER_MAX_MS, () => this.#lineDone());
+    line.cancelFailure();
+    line.cancelFailure = this.#options.later(LINE_FAILED_MS, () => {
+      // Without a connection, a line that was sent once waits for the next one.
+      line.hasFailed = !line.isDue && (this.#live || line.sends >= LINE_SENDS_MAX);
+      this.#showUnsent();
+    });
   }
 
   #lineDone(): void {

@@ -4,12 +4,14 @@ import {
   ANSWER_MAX_MS,
   GameSocket,
   INK_CHECK_MS,
+  LINE_FAILED_MS,
   PING_MS,
   PONG_MAX_MS,
   SILENCE_MAX_MS,
   UNSENT_LINES_MAX,
   type SocketState,
   type TransportEvents,
+  type WaitingLine,
 } from '../../src/game/socket.ts';
 import { ApiError } from '../../src/shared/api.ts';
 import { example, FakeTime } from './game-fakes.ts';
@@ -27,7 +29,7 @@ class World {
   readonly connections: Connection[] = [];
   readonly states: SocketState[] = [];
   readonly received: string[] = [];
-  unsent: readonly string[] = [];
+  waiting: readonly WaitingLine[] = [];
   tickets = 0;
   refuse: ApiError | null = null;
   readonly socket = new GameSocket({
@@ -47,11 +49,17 @@ class World {
     random: () => 1,
     onMessage: (message) => this.received.push(message.type),
     onState: (state) => this.states.push(state),
-    onUnsent: (texts) => (this.unsent = texts),
+    onUnsent: (lines) => (this.waiting = lines),
   });
 
   get now(): Connection {
     return this.connections.at(-1)!;
+  }
+  get unsent(): string[] {
+    return this.waiting.map((line) => line.text);
+  }
+  get failed(): string[] {
+    return this.waiting.filter((line) => line.hasFailed).map((line) => line.text);
   }
   get state(): string {
     return this.states.at(-1)!.is;
@@ -235,6 +243,39 @@ test('an unacknowledged line is sent once more, and never a third time', async (
     await world.welcomed();
   }
   assert.deepEqual([...counts, world.said.length], [1, 1, 0, 0]);
+});
+
+test('a line that a living connection swallows fails, and can be sent again or discarded', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.say('line-1', 'ねこ');
+  world.time.pass(LINE_FAILED_MS / 2);
+  world.say('pong');
+  assert.deepEqual([world.unsent, world.failed], [['ねこ'], []]);
+  world.time.pass(LINE_FAILED_MS / 2);
+  assert.deepEqual(world.failed, ['ねこ']);
+  world.socket.sayAgain('line-1');
+  assert.deepEqual([world.unsent, world.failed, world.said], [['ねこ'], [], ['line-1', 'line-1']]);
+  world.time.pass(ANSWER_MAX_MS);
+  world.say('pong');
+  world.time.pass(LINE_FAILED_MS - ANSWER_MAX_MS);
+  assert.deepEqual(world.failed, ['ねこ']);
+  world.socket.discard('line-1');
+  assert.deepEqual(world.unsent, []);
+});
+
+test('a line that was sent twice over lost connections fails', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.say('line-1', 'ねこ');
+  world.now.events.onClose();
+  world.time.pass(LINE_FAILED_MS);
+  await settle();
+  assert.deepEqual(world.failed, [], 'it waits for the next connection');
+  await world.welcomed();
+  world.now.events.onClose();
+  world.time.pass(LINE_FAILED_MS);
+  assert.deepEqual(world.failed, ['ねこ']);
 });
 
 test('a line that is in the chat history is not sent again', async () => {

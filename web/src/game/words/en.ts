@@ -162,6 +162,9 @@ export const en = {
   },
   near: (text: string) => `“${text}” is close! Check the spelling, or send the word alone.`,
   unsent: 'not sent yet',
+  sendFailed: 'not sent',
+  sendAgain: 'Send again',
+  discard: 'Discard',
   secret: 'secret chat',
   chatEmpty: 'No messages yet. Say hello!',
   moreLines: (n: number) => `and ${n} more ${n === 1 ? 'message' : 'messages'}`,
@@ -237,6 +240,7 @@ export const en = {
     `${name} is drawing a word with ${letters} ${letters === '1' ? 'letter' : 'letters'}.`,
   sayReveal: (word: string) => `The word was ${word}.`,
   sayOver: (names: string) => `The game is over. First place: ${names}.`,
+  sayUnsent: 'A message was not sent. You can send it again.',
 };
 
 /** The texts in one language. */

@@ -162,7 +162,10 @@ export const ja: Words = {
     host: (name) => `${name}さんがホストになりました`,
   },
   near: (text) => `おしい！「${text}」 つづりを確かめるか、答えだけを送ってください。`,
-  unsent: '未送信',
+  unsent: '送信待ち',
+  sendFailed: '送信できませんでした',
+  sendAgain: '再送信',
+  discard: '取り消す',
   secret: 'ないしょ話',
   chatEmpty: 'あいさつしてみましょう。',
   moreLines: (n) => `ほか${n}件のメッセージ`,
@@ -239,4 +242,5 @@ export const ja: Words = {
   sayDrawing: (name, letters) => `${name}さんが${letters}文字の言葉を描いています。`,
   sayReveal: (word) => `答えは「${word}」でした。`,
   sayOver: (names) => `ゲーム終了です。1位は${names}です。`,
+  sayUnsent: '送信できなかったメッセージがあります。再送信できます。',
 };

@@ -54,6 +54,30 @@ test('an English game has English words, with the letters of each word counted',
   await close();
 });
 
+test('a line without an answer ends as not sent, and is sent again or discarded', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  await page.clock.install();
+  const field = page.getByLabel('Your guess');
+  await field.fill('くじら');
+  await field.press('Enter');
+  const { id } = await server.hears('say');
+  await page.clock.fastForward('00:01');
+  await line(page, 'not sent yet').waitFor();
+  // The connection lives: only this message is lost.
+  await server.hears('ping');
+  await page.clock.fastForward('00:10');
+  await page.getByText('A message was not sent.').waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Send again' }).click();
+  assert.equal((await server.hears('say'))['id'], id);
+  await page.clock.fastForward('00:01');
+  await server.hears('ping');
+  await page.clock.fastForward('00:10');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await line(page, 'くじら').waitFor({ state: 'detached' });
+  assert.equal(server.connections, 1);
+  await close();
+});
+
 test('a guess that was too fast shows an error and is put back into the field', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const field = page.getByLabel('Your guess');
