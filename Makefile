@@ -152,7 +152,7 @@ page: web/dist/index.html
 	npm --prefix $* ci --no-audit --no-fund
 	@touch $@
 
-WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/.*' -not -path 'web/tests/*')
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/.*' -not -path 'web/tests/*') $(wildcard crates/domain/src/game/words_*.txt)
 
 web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	npm --prefix web run build

@@ -93,6 +93,8 @@ export default defineConfig({
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
   },
   server: {
+    // The words of the game's bots are a file of the rules.
+    fs: { allow: ['..'] },
     proxy: {
       ...Object.fromEntries([...apiPaths, stackPath].map((path) => [path, { target: api, changeOrigin: true }])),
       '/ws': { target: api, ws: true },

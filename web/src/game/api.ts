@@ -2,7 +2,7 @@
 import { ApiError, bearer, query, requestJson, requestPage, unexpectedAnswer } from '../shared/api.ts';
 import type { ApiRequest, Item, Page, Schema } from '../shared/api.ts';
 import type { Batch } from './board/protocol.ts';
-import { recallIdentity, rememberIdentity } from './identity.ts';
+import { browserIdentity, recallIdentity } from './identity.ts';
 import { parseBatches, parseRoom, type ChosenSettings, type Role, type Room } from './protocol.ts';
 
 /**
@@ -42,10 +42,10 @@ export async function createGame(game: NewGame): Promise<Seat> {
 
 /**
  * `POST /games/{gameId}/players`: joins a game, or returns to the seat that this browser already
- * has.
+ * has. A bot has a player of its own.
  */
-export function joinGame(gameId: string, name: string, role: Role): Promise<Seat> {
-  return takeSeat(`/games/${encodeURIComponent(gameId)}/players`, { name, role });
+export function joinGame(gameId: string, name: string, role: Role, player = browserIdentity): Promise<Seat> {
+  return takeSeat(`/games/${encodeURIComponent(gameId)}/players`, { name, role }, player);
 }
 
 /** `GET /games/{gameId}`: the public state of a game. */
@@ -76,23 +76,23 @@ export async function getDrawing(gameId: string, turnId: string): Promise<readon
   return batches;
 }
 
-async function takeSeat(path: string, body: object): Promise<Seat> {
+async function takeSeat(path: string, body: object, player = browserIdentity): Promise<Seat> {
   let answer: Schema<'Seat'>;
   try {
-    answer = await requestJson(path, { method: 'POST', body, ...authorized() });
+    answer = await requestJson(path, { method: 'POST', body, ...authorized(player) });
   } catch (failure) {
     // The stored token has expired or belongs to another stack. A request without a token creates a
     // new player.
-    if (!(failure instanceof ApiError) || failure.problem?.status !== 401 || recallIdentity() === null) throw failure;
-    rememberIdentity(null);
+    if (!(failure instanceof ApiError) || failure.problem?.status !== 401 || player.recall() === null) throw failure;
+    player.remember(null);
     answer = await requestJson(path, { method: 'POST', body });
   }
-  rememberIdentity({ playerId: answer.playerId, token: answer.playerToken });
+  player.remember({ playerId: answer.playerId, token: answer.playerToken });
   return { ...answer, room: readRoom(answer.room) };
 }
 
-function authorized(): ApiRequest {
-  const identity = recallIdentity();
+function authorized(player = browserIdentity): ApiRequest {
+  const identity = player.recall();
   return identity === null ? {} : { headers: bearer(identity.token) };
 }
 

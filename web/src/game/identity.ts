@@ -28,6 +28,14 @@ export function rememberIdentity(identity: Identity | null): void {
   storedToken.write(identity?.token ?? null);
 }
 
+/** Where a player is kept: this browser's, or a bot's. */
+export interface IdentityStore {
+  readonly recall: () => Identity | null;
+  readonly remember: (identity: Identity | null) => void;
+}
+
+export const browserIdentity: IdentityStore = { recall: recallIdentity, remember: rememberIdentity };
+
 /** The name that was used last. Empty before the first game. */
 export function recallName(): string {
   return storedName.read() ?? '';

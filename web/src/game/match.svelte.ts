@@ -3,12 +3,14 @@
  * {@link GameSocket} in reactive state.
  */
 import { newUuidV7 } from '../shared/uuid-v7.ts';
-import { joinGame, socketUrl, type Seat } from './api.ts';
+import { joinGame, type Seat } from './api.ts';
 import { BoardSession } from './board/session.ts';
+import type { BotSeat } from './bots/stored.ts';
+import type { BotTable } from './bots/table.ts';
+import { later, openSocket } from './browserSocket.ts';
 import { addLines, knowsAnswer, type ChatLine } from './chatLog.ts';
 import { isNewer, remainingMs } from './roomTime.ts';
-import { GameSocket, type Later, type SocketState, type Transport } from './socket.ts';
-import type { TransportEvents, WaitingLine } from './socket.ts';
+import { GameSocket, type SocketState, type WaitingLine } from './socket.ts';
 import { Ticker } from './ticker.ts';
 import type { ClientMessage, ErrorMessage, Role, Room, ServerMessage } from './protocol.ts';
 
@@ -16,11 +18,6 @@ import type { ClientMessage, ErrorMessage, Role, Room, ServerMessage } from './p
 const NOTICE_MS = 6_000;
 /** How long the notice that a guess was close stays. */
 const NEAR_MS = 8_000;
-
-const later: Later = (ms, run) => {
-  const timer = setTimeout(run, ms);
-  return () => clearTimeout(timer);
-};
 
 /** A game that this browser has joined. */
 export class Match {
@@ -59,6 +56,7 @@ export class Match {
   readonly #socket: GameSocket;
   readonly #ticker: Ticker;
   #firstTicket: string | null;
+  #bots: BotTable | null = null;
   #chatCaughtUp = false;
   #said: { readonly id: string; readonly text: string } | null = null;
   #forgetRefusal = () => {};
@@ -87,6 +85,13 @@ export class Match {
     this.#socket.start();
   }
 
+  /** Lets bots play too. They stay as long as this player. */
+  async invite(seats: readonly BotSeat[]): Promise<void> {
+    const { BotTable } = await import('./bots/table.ts');
+    if (this.socket.is === 'ended') return;
+    this.#bots = new BotTable(this.gameId, seats, this.playerId, () => void this.send({ action: 'start' }));
+  }
+
   /** Sends a message. `false` when there is no connection. */
   send(message: ClientMessage): boolean {
     return this.#socket.send(message);
@@ -112,16 +117,19 @@ export class Match {
   /** Called when the network is back or the page is visible again. */
   wake(): void {
     this.#socket.wake();
+    this.#bots?.wake();
   }
 
   /** Called when the network is lost. */
   interrupt(): void {
     this.#socket.interrupt();
+    this.#bots?.interrupt();
   }
 
   /** Leaves the game and gives up the seat. */
   leave(): void {
     this.#socket.leave();
+    this.#bots?.leave();
     this.#stop();
   }
 
@@ -172,6 +180,7 @@ export class Match {
         break;
       case 'rematch':
         this.room = { ...this.room, rematch: message.gameId };
+        this.#bots?.follow(message.gameId);
         break;
       case 'error':
         if (!isSilent(message)) this.#refuse(message.error);
@@ -233,6 +242,7 @@ export class Match {
   }
 
   #stop(): void {
+    this.#bots?.close();
     this.#ticker.stop();
     this.#forgetRefusal();
     this.#forgetNear();
@@ -246,14 +256,4 @@ export class Match {
 function isSilent({ action, error }: ErrorMessage): boolean {
   const byItself = ['draw', 'save', 'catch-up', 'tick', 'ping'];
   return action !== null && byItself.includes(action) && !error.type.endsWith(':slow-down');
-}
-
-function openSocket(ticket: string, events: TransportEvents): Transport {
-  const socket = new WebSocket(socketUrl(ticket));
-  socket.addEventListener('open', events.onOpen);
-  socket.addEventListener('message', (event: MessageEvent<unknown>) => {
-    if (typeof event.data === 'string') events.onText(event.data);
-  });
-  socket.addEventListener('close', events.onClose);
-  return socket;
 }

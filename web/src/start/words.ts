@@ -25,6 +25,7 @@ const en = {
   noGames: 'No open games',
   noGamesLead: 'Start a game and share the link. Up to 10 people can play, in Japanese or English.',
   play: 'Play',
+  playWithBots: 'Play with bots now',
 
   shop: 'Shop',
   lowest: (price: string) => `Lowest in 30 days: ${price}`,
@@ -67,6 +68,7 @@ const ja: typeof en = {
   noGames: '募集中のゲームはありません',
   noGamesLead: 'ゲームを作成してリンクを共有してください。日本語でも英語でも、10人まで遊べます。',
   play: 'ゲームで遊ぶ',
+  playWithBots: '今すぐボットと遊ぶ',
 
   shop: '商品',
   lowest: (price) => `30日間の最安値 ${price}`,

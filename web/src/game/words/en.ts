@@ -50,6 +50,12 @@ export const en = {
   },
   customWordsMany: 'Enter 100 words or fewer.',
 
+  alone: 'Nobody here to play with?',
+  aloneDetail: 'Three bots join you, and the game starts at once.',
+  playWithBots: 'Play with bots now',
+  guest: 'Guest',
+  botNames: ['Bot Ada', 'Bot Max', 'Bot Zoe'],
+
   joinGame: 'Join a game',
   linkOrCode: 'Invite link or code',
   linkHint: 'Paste the link that the host sent you.',

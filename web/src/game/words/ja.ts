@@ -52,6 +52,12 @@ export const ja: Words = {
   },
   customWordsMany: '100個以内にしてください。',
 
+  alone: '一緒に遊ぶ人がいないときは',
+  aloneDetail: '3体のボットが参加し、すぐに始まります。',
+  playWithBots: '今すぐボットと遊ぶ',
+  guest: 'ゲスト',
+  botNames: ['ボットあお', 'ボットけん', 'ボットゆき'],
+
   joinGame: 'ゲームに参加',
   linkOrCode: '招待リンクまたはコード',
   linkHint: 'ホストから届いたリンクを貼り付けてください。',
