@@ -31,8 +31,8 @@ const PAUSES: Record<Task, readonly [first: readonly [number, number], next: rea
     [3_000, 4_000],
   ],
   guess: [
+    [12_000, 26_000],
     [9_000, 18_000],
-    [4_000, 9_000],
   ],
 };
 
