@@ -5,7 +5,7 @@ import { afterEach, beforeEach, mock, test } from 'node:test';
 import { encodePoints } from '../../src/game/board/points.ts';
 import { Picture } from '../../src/game/board/picture.ts';
 import { BOARD_HEIGHT, BOARD_WIDTH, INK_BUDGET, inkOf, MARGIN, type Op } from '../../src/game/board/protocol.ts';
-import { WHOLE } from '../../src/game/board/raster.ts';
+import { mainColour, WHOLE } from '../../src/game/board/raster.ts';
 import { Bot, fits } from '../../src/game/bots/bot.ts';
 import { DRAWINGS, type Drawing } from '../../src/game/bots/drawings.ts';
 import { Pen } from '../../src/game/bots/pen.ts';
@@ -16,6 +16,8 @@ import type { Later, TransportEvents } from '../../src/game/socket.ts';
 import { exampleRoom } from './game-fakes.ts';
 
 const STEP_MS = 25;
+/** The main colour of each pixel. */
+const COLOURS = Uint32Array.from({ length: 1 << 16 }, (_, pixel) => mainColour(pixel));
 const LISTS = { en: wordList('en'), ja: wordList('ja') };
 const ME = '0199c0d0-2222-7bbb-8bbb-000000000002';
 const OTHER = '0199c0d0-1111-7aaa-8aaa-000000000001';
@@ -125,11 +127,7 @@ test('each drawing stays on the board, and no fill runs out of its outline', () 
     const picture = new Picture();
     picture.apply(ops);
     const image = new Uint32Array(BOARD_WIDTH * BOARD_HEIGHT);
-    picture.copyTo(
-      image,
-      WHOLE,
-      Uint32Array.from({ length: 24 }, (_, colour) => colour),
-    );
+    picture.copyTo(image, WHOLE, COLOURS);
     for (const corner of [0, BOARD_WIDTH - 1, image.length - BOARD_WIDTH, image.length - 1]) {
       assert.equal(image[corner], 0, `${en} at ${corner}`);
     }
@@ -155,6 +153,9 @@ test('a bot gets ready, and as the host starts with others who are ready', async
   const world = await new World().welcomed({ ...room, players });
   pass(500);
   assert.deepEqual(world.of('ready'), [{ action: 'ready', ready: true }]);
+  world.show({ ...room, hostId: ME, players: players.map((player) => ({ ...player, ready: false })) });
+  pass(4_000);
+  assert.deepEqual(world.of('start'), []);
   world.show({ ...room, hostId: ME, players });
   pass(2_000);
   assert.deepEqual(world.of('start'), [{ action: 'start' }]);
