@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stackUrl } from '../../chromium.mjs';
-import { until, useBrowser } from '../harness.mjs';
+import { becomes, until, useBrowser } from '../harness.mjs';
 
 const open = useBrowser('/');
 
@@ -33,19 +33,20 @@ test('one click starts a game with three bots, which draw, return after a reload
     (picture) => picture !== blank,
   );
 
-  await page.reload();
-  await until(
-    () => room(gameId),
-    ({ players }) => players.length === 4 && players.every(isConnected),
+  let welcomes = 0;
+  page.on('websocket', (socket) =>
+    socket.on('framereceived', ({ payload }) => (welcomes += Number(String(payload).includes('"welcome"')))),
   );
+  await page.reload();
+  await becomes(() => welcomes, 4);
+  assert.equal((await room(gameId)).players.length, 4);
 
   await page.getByRole('button', { name: 'Leave game' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Leave game' }).click();
   await page.getByRole('button', { name: 'Create game' }).waitFor();
-  // A game with fewer than two players is over.
   await until(
     () => room(gameId),
-    ({ status, players }) => status === 'finished' && !players.some(isConnected),
+    ({ players }) => !players.some(isConnected),
   );
   await close();
 });
