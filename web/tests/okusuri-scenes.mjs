@@ -10,6 +10,7 @@ import { named } from './browser/harness.mjs';
 export const okusuri = '/okusuri/';
 export const calendar = '/okusuri/?view=calendar';
 export const history = '/okusuri/?view=history';
+export const report = '/okusuri/?view=report';
 export const settings = '/okusuri/?view=settings';
 
 /**
@@ -169,6 +170,11 @@ export const scenes = {
   }),
   'okusuri-calendar-failing': scene(calendar, alert, (server) => {
     server.answers['GET calendar/2026-11'] = (route) => route.fulfill(problem(503, 'The database asks for patience'));
+  }),
+  'okusuri-report': scene(report, async (page) => {
+    await page.getByRole('checkbox').check();
+    await page.getByTestId('months').locator('tbody tr').nth(2).waitFor();
+    await page.getByTestId('medicine-adherence').waitFor();
   }),
   'okusuri-history': scene(history, listed),
   'okusuri-history-empty': scene(

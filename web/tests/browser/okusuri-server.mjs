@@ -66,6 +66,14 @@ export class OkusuriServer {
     { id: 'm1', name: 'Iron', dose: '1 tablet', times: ['08:00', '20:00'], from: dayAt(-60) },
     { id: 'm2', name: 'Vitamin D', dose: '2 drops', times: ['12:30'], from: dayAt(-20), until: dayAt(40) },
   ];
+  /** @type {Json} */
+  adherence = {
+    ...{ from: dayAt(-29), to: today, of: 'doses', due: 80, taken: 72, rate: 0.9 },
+    medicines: [
+      { medicineId: 'm1', name: 'Iron', due: 60, taken: 56, rate: 56 / 60 },
+      { medicineId: 'm2', name: 'Vitamin D', due: 20, taken: 16, rate: 0.8 },
+    ],
+  };
   /** The states of doses by path. @type {Map<string, Json>} */
   doses = new Map();
   /** @type {Json[]} */
@@ -240,7 +248,7 @@ export class OkusuriServer {
       case 'DELETE doses':
         return this.doses.delete(rest.join('/')) ? route.fulfill({ status: 204 }) : gone();
       case 'GET adherence':
-        return route.fulfill({ json: { from: dayAt(-29), to: today, taken: 54, due: 60, share: 0.9 } });
+        return route.fulfill({ json: this.adherence });
       case 'GET reminder':
         return route.fulfill({ json: this.reminder });
       case 'PUT reminder':

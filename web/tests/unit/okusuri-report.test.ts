@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bleedingPeriods, figuresOf, markOf } from '../../src/okusuri/report.ts';
+
+type ReportDay = Parameters<typeof figuresOf>[0][number];
+
+const day = (date: string, state: ReportDay['state'], isTaken?: boolean, hasBleeding = false): ReportDay => ({
+  date,
+  state,
+  ...(isTaken === undefined ? {} : { log: { date, isTaken, hasBleeding } }),
+});
+
+const DAYS: readonly ReportDay[] = [
+  day('2026-10-29', 'none'),
+  day('2026-10-30', 'taken', true),
+  day('2026-10-31', 'bleeding', true, true),
+  { ...day('2026-11-01', 'missed', false, true), doses: { planned: 3, taken: 1, skipped: 1, missed: 1 } },
+  day('2026-11-02', 'missed'),
+  day('2026-11-03', 'rest'),
+  { ...day('2026-11-04', 'rest', true, true), doses: { planned: 2, taken: 2, skipped: 0, missed: 0 } },
+  day('2026-11-05', 'future'),
+];
+
+test('each day counts once as taken, missed or rest, and bleeding beside it', () => {
+  assert.deepEqual(figuresOf(DAYS), { taken: 3, missed: 2, rest: 1, bleeding: 3, dosesTaken: 3, dosesPlanned: 5 });
+  assert.deepEqual(DAYS.map(markOf), [null, 'taken', 'bleeding', 'bleedingOnly', 'missed', 'rest', 'bleeding', null]);
+});
+
+test('a period of bleeding continues over the end of a month, newest first', () => {
+  assert.deepEqual(bleedingPeriods(DAYS), [
+    { from: '2026-11-04', to: '2026-11-04' },
+    { from: '2026-10-31', to: '2026-11-01' },
+  ]);
+  assert.deepEqual(bleedingPeriods([]), []);
+});
