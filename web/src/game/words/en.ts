@@ -149,6 +149,7 @@ export const en = {
   kickOf: (name: string) => `Vote to kick ${name}`,
   kickVotes: (n: number) => `${n} ${n === 1 ? 'vote' : 'votes'} to kick`,
   more: 'Players and menu',
+  sounds: 'Sounds',
   close: 'Close',
 
   chat: 'Chat',

@@ -150,6 +150,7 @@ export const ja: Words = {
   kickOf: (name) => `${name}さんのキックに投票`,
   kickVotes: (n) => `キックに${n}票`,
   more: 'プレイヤーとメニュー',
+  sounds: '効果音',
   close: '閉じる',
 
   chat: 'チャット',
