@@ -41,7 +41,7 @@ test('each link leads to its page', async () => {
   const { page, close } = await open({ prepare: (page) => install(page) });
   await signs['/products']?.(page);
   const links = await page
-    .locator('main section > a, main .button')
+    .locator('main section > a, main a.button')
     .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''));
   assert.deepEqual(
     links.map((link) => link.replace(/\?.*/, '')),
