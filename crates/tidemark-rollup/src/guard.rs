@@ -259,12 +259,14 @@ impl<T> Aggregator<T> {
         let waiting = quarantine::waiting(&self.table, &self.rollup.name).await.unwrap_or_default();
         for record in waiting.iter().filter(|_| self.guards_declaration()) {
             let is_new = record.quarantined_at.parse().is_ok_and(|at: Timestamp| at >= entry.since);
+            // Of a record without a number, the reader may always have read the item.
+            let is_of_item = !record.sequence_number.is_empty();
             let read = |record: &str| {
                 let record: Record<'_> = serde_json::from_str(record).ok()?;
                 let image: &RawValue = record.change.new_image?;
                 self.read(image).ok().flatten()
             };
-            if is_new && read(&record.record).is_some() {
+            if is_new && is_of_item && read(&record.record).is_some() {
                 let (rollup, record) = (self.rollup.name.clone(), record.id.clone());
                 return Err(CountRefusal::ChangedReader { rollup, record });
             }

@@ -76,6 +76,11 @@ impl<T> Aggregator<T> {
         if let Some(ending) = record.ending {
             return Ok(RedriveOutcome::Settled(ending));
         }
+        if self.rollup.on_modify == Policy::Retract && record.sequence_number.is_empty() {
+            let why =
+                "the record has no number, so its change was never counted: recount with a repair, then dismiss it";
+            return Ok(RedriveOutcome::Unreadable(DecodeError::new("no-number", why)));
+        }
         let Some(key) = record.identity(items) else {
             let why = DecodeError::new("no-key", "the record does not contain the key of its item");
             return Ok(RedriveOutcome::Unreadable(why));

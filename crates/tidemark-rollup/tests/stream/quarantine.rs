@@ -127,3 +127,20 @@ async fn a_mended_record_of_a_retracting_rollup_is_settled() {
     world.delete(&image(3, "", "", "", 0)).await;
     assert_eq!(world.redrive(&unread).await, RedriveOutcome::Settled(Ending::Gone));
 }
+
+#[tokio::test]
+async fn a_readable_item_of_an_unreadable_record_stops_nobody() {
+    let world = World::new(Layout::Sums).await;
+    let sale = image(1, "2025-10-02", "lamp", "ann", 100);
+    let mut unnumbered = record(1, None, Some(&sale));
+    unnumbered["dynamodb"]["SequenceNumber"] = json!("x");
+    world.handle(&event(&[record(1, None, Some(&sale)), unnumbered])).await.unwrap();
+    let restarted = Aggregator::new(sales(Policy::Retract), world.table.clone());
+    let world = World { aggregator: restarted, ..world };
+    let mut of_another_shard = event(&[record(2, None, Some(&image(2, "2025-10-02", "lamp", "bob", 1)))]);
+    of_another_shard["shardId"] = json!("shardId-00000001700000000001-00000000");
+    world.handle(&of_another_shard).await.unwrap();
+    assert_eq!(world.sold().await, 2);
+    let [waiting] = world.records().await.try_into().unwrap();
+    assert!(matches!(world.redrive(&waiting).await, RedriveOutcome::Unreadable(why) if why.code == "no-number"));
+}

@@ -69,7 +69,8 @@ pub(super) async fn visitors_come_through_two_shards(stack: &Stack) {
     let [one, other] = &batches;
     let (one, other) =
         futures::future::join(stack.invoke("activity-stats", one), stack.invoke("activity-stats", other)).await;
-    assert!(one.unwrap().is_ok() && other.unwrap().is_ok());
+    let (one, other) = (one.unwrap(), other.unwrap());
+    assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
 }
 
 /// TTL deletes a reservation, and its goods come back.
