@@ -4,12 +4,14 @@
 //! after it are added up in chunks. The distinct values of each chunk are recorded. One write adds
 //! the chunk and moves the checkpoint.
 
+mod commit;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use backon::Retryable;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
@@ -18,13 +20,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::SequenceNumber;
 use crate::additions::Additions;
 use crate::batch::{Batch, Decode, DecodeError, Reader, decode_item};
-use crate::chunk::{Chunk, TRANSACTION_STATS_MAX, chunks};
+use crate::chunk::{Chunk, chunks};
 use crate::declaration::Rollup;
 use crate::declared::Declared;
 use crate::distinct::first_seen::FirstSeenRecords;
 use crate::distinct::holdings::{Holdings, Position};
 use crate::distinct::{self, DistinctChanges};
-use crate::empty;
 use crate::error::StoreError;
 use crate::event::{Event, Reply};
 use crate::extremes::Extremes;
@@ -32,7 +33,7 @@ use crate::layout::Layout;
 use crate::quarantine::{self, QuarantinedRecord};
 use crate::report::{AggregateError, Handled, Report};
 use crate::rules::Rules;
-use crate::shard::{Checkpoint, Commit, CommitError, Shard};
+use crate::shard::{Checkpoint, CommitError, Shard};
 use crate::table::{Table, patient_backoff};
 use crate::trail::Trail;
 
@@ -43,10 +44,6 @@ const CHECKPOINT_TRIES_MAX: u32 = 5;
 
 /// The part of the invocation's time that is reserved for the reply.
 const REPLY_TIME: Duration = Duration::from_millis(500);
-
-/// How long a buffer must be untouched before another shard adds it to the statistics. Longer than
-/// the longest tumbling window, 15 minutes, so that a shard in use keeps its own.
-const IDLE_BUFFER: SignedDuration = SignedDuration::from_mins(20);
 
 /// Keeps the statistics of a rollup. Make one when the function starts, and give it each event.
 pub struct Aggregator<T> {
@@ -298,82 +295,6 @@ impl<T> Aggregator<T> {
             return cached.holdings.apply(&self.table, position, &items, now).await;
         }
         Ok(cached.first_seen_records.record(&self.table, shard.hash(), counted, &items, self.rules).await?)
-    }
-
-    /// Commits additions in the layout. A buffer never has more statistics than one transaction can
-    /// write.
-    async fn add(
-        &self,
-        shard: &Shard,
-        reached: &Checkpoint,
-        to: Option<SequenceNumber>,
-        additions: Additions,
-        now: Timestamp,
-        deadline: Instant,
-    ) -> Result<Checkpoint, CommitError> {
-        let together = reached.buffer.clone().plus(additions.clone());
-        let write = |read: Checkpoint, to, written: Additions, buffer: Additions| async move {
-            let commit = || {
-                let commit = Commit { to, written: &written, buffer: buffer.clone(), also: None };
-                shard.commit(&self.table, &self.rollup.name, &read, commit, now)
-            };
-            let commit = commit.retry(patient_backoff());
-            let next = with_deadline(deadline, commit.when(CommitError::is_transient)).await?;
-            self.remove_empty(&written).await;
-            Ok(next)
-        };
-        let (reached, to) = self.rules.start((&self.table, &self.rollup.name, shard), reached.clone(), to, now).await?;
-        if together.0.len() > TRANSACTION_STATS_MAX {
-            let flushed = write(reached.clone(), None, reached.buffer.clone(), Additions::default()).await?;
-            return write(flushed, to, additions, Additions::default()).await;
-        }
-        if self.layout == Layout::Buffers && together.fits_buffer() {
-            return write(reached, to, Additions::default(), together).await;
-        }
-        write(reached, to, together, Additions::default()).await
-    }
-
-    /// Adds the buffer of the shard to the statistics, and buffers that other shards have left.
-    async fn flush_all(&self, shard: &Shard, now: Timestamp, deadline: Instant) -> Result<(), AggregateError> {
-        let name = &self.rollup.name;
-        self.flush(shard, now, deadline).await?;
-        let idle = || shard.idle_buffers(&self.table, name, IDLE_BUFFER, now);
-        let idle = with_deadline(deadline, idle.retry(patient_backoff()).when(StoreError::is_transient)).await?;
-        for shard in idle {
-            self.flush(&shard, now, deadline).await?;
-        }
-        Ok(())
-    }
-
-    async fn flush(&self, shard: &Shard, now: Timestamp, deadline: Instant) -> Result<(), AggregateError> {
-        let name = &self.rollup.name;
-        for _ in 0..CHECKPOINT_TRIES_MAX {
-            let read = shard.checkpoint(&self.table, &self.rollup.name).await?;
-            if read.buffer.0.is_empty() {
-                return Ok(());
-            }
-            let read = self.rules.unflushed((&self.table, name, shard), read, now).await;
-            let commit = || {
-                let commit = Commit { to: None, written: &read.buffer, buffer: Additions::default(), also: None };
-                shard.commit(&self.table, &self.rollup.name, &read, commit, now)
-            };
-            match with_deadline(deadline, commit.retry(patient_backoff()).when(CommitError::is_transient)).await {
-                Ok(_) => {
-                    self.remove_empty(&read.buffer).await;
-                    return Ok(());
-                }
-                Err(CommitError::CheckpointMoved) => {}
-                Err(CommitError::Store(error)) => return Err(error.into()),
-            }
-        }
-        Err(AggregateError::Contended(CHECKPOINT_TRIES_MAX))
-    }
-
-    /// A failure leaves zeros in the table, which are right.
-    async fn remove_empty(&self, written: &Additions) {
-        if let Err(error) = empty::remove(&self.rollup, &self.table, written).await {
-            tracing::warn!(%error, "an empty statistic could not be removed");
-        }
     }
 
     /// Runs before the checkpoint moves past these records. A crash between the two then writes a
