@@ -1,9 +1,9 @@
 //! Counts items whose records are in quarantine, each at most once.
 //!
 //! Only a rollup that keeps modifications needs this: otherwise the modification that mends an item
-//! counts it, and a redrive settles its record. A redrive counts the item that is in the table now. Each item has a checkpoint of its
-//! own. The transaction that counts the item creates this checkpoint, so no second one can count
-//! it.
+//! counts it, and a redrive settles its record. A redrive counts the item that is in the table now.
+//! Each item has a checkpoint of its own. The transaction that counts the item creates this
+//! checkpoint, so no second one can count it.
 
 use std::collections::BTreeSet;
 
@@ -76,16 +76,19 @@ impl<T> Aggregator<T> {
         if let Some(ending) = record.ending {
             return Ok(RedriveOutcome::Settled(ending));
         }
-        if self.rollup.on_modify == Policy::Retract && record.sequence_number.is_empty() {
-            let why =
-                "the record has no number, so its change was never counted: recount with a repair, then dismiss it";
-            return Ok(RedriveOutcome::Unreadable(DecodeError::new("no-number", why)));
+        if let Some(ending) = record.ending {
+            return Ok(RedriveOutcome::Settled(ending));
         }
         let Some(key) = record.identity(items) else {
-            let why = DecodeError::new("no-key", "the record does not contain the key of its item");
-            return Ok(RedriveOutcome::Unreadable(why));
+            return Ok(unreadable("no-key", "the record does not contain the key of its item"));
         };
-        (|| self.try_redrive(record, &key, items, now)).retry(patient_backoff()).when(StoreError::is_transient).await
+        let redrive = || async {
+            match self.rollup.on_modify {
+                Policy::Keep => self.try_redrive(record, &key, items, now).await,
+                Policy::Retract => self.try_settle(record, items, now).await,
+            }
+        };
+        redrive.retry(patient_backoff()).when(StoreError::is_transient).await
     }
 
     /// Settles a record without counting its item, unless the record is settled. No later redrive
@@ -120,24 +123,13 @@ impl<T> Aggregator<T> {
     ) -> Result<RedriveOutcome, StoreError> {
         let item_keys = record.item_keys().unwrap_or_default();
         let Some(item) = items.get(item_keys).await? else {
-            let ending = match self.rollup.on_modify {
-                Policy::Keep => self.settle(record, key, Additions::default(), Ending::Gone, now).await?,
-                Policy::Retract => self.end(record, Ending::Gone, now).await?,
-            };
+            let ending = self.settle(record, key, Additions::default(), Ending::Gone, now).await?;
             return Ok(RedriveOutcome::Settled(ending));
         };
-        let is_same = record.new_image().is_some_and(|image| image == item);
         let item = match self.read_item(item) {
-            Ok(Some(_)) if self.rollup.on_modify == Policy::Retract && is_same => {
-                let why = "the item was not modified, so only a changed reader reads it: repair it with a recount";
-                return Ok(RedriveOutcome::Unreadable(DecodeError::new("not-modified", why)));
-            }
-            Ok(Some(_)) if self.rollup.on_modify == Policy::Retract => {
-                return Ok(RedriveOutcome::Settled(self.end(record, Ending::Counted, now).await?));
-            }
             Ok(Some(item)) => item,
             Ok(None) => {
-                return Ok(RedriveOutcome::Unreadable(DecodeError::new("not-counted", "the item does not count")));
+                return Ok(not_counted());
             }
             Err(why) => return Ok(RedriveOutcome::Unreadable(why)),
         };
@@ -153,6 +145,33 @@ impl<T> Aggregator<T> {
             additions = additions.plus(Additions::of(&self.rollup, &chunk, &distinct));
         }
         Ok(RedriveOutcome::Settled(self.settle(record, key, additions, Ending::Counted, now).await?))
+    }
+
+    /// Settles a record whose item a modification has counted, or which is gone.
+    async fn try_settle(
+        &self,
+        record: &QuarantinedRecord,
+        items: &Table,
+        now: Timestamp,
+    ) -> Result<RedriveOutcome, StoreError> {
+        if record.sequence_number.is_empty() {
+            let why =
+                "the record has no number, so its change was never counted: recount with a repair, then dismiss it";
+            return Ok(unreadable("no-number", why));
+        }
+        let Some(item) = items.get(record.item_keys().unwrap_or_default()).await? else {
+            return Ok(RedriveOutcome::Settled(self.end(record, Ending::Gone, now).await?));
+        };
+        let is_same = record.new_image().is_some_and(|image| image == item);
+        match self.read_item(item) {
+            Ok(Some(_)) if is_same => {
+                let why = "the item was not modified, so only a changed reader reads it: repair it with a recount";
+                Ok(unreadable("not-modified", why))
+            }
+            Ok(Some(_)) => Ok(RedriveOutcome::Settled(self.end(record, Ending::Counted, now).await?)),
+            Ok(None) => Ok(not_counted()),
+            Err(why) => Ok(RedriveOutcome::Unreadable(why)),
+        }
     }
 
     /// Adds to statistics, settles the record and creates the item's checkpoint in one transaction,
@@ -189,4 +208,12 @@ impl<T> Aggregator<T> {
         let ended = quarantine::get(table, rollup, &record.id).await?.and_then(|record| record.ending);
         ended.ok_or_else(|| StoreError::Refused("the record is no longer in quarantine".to_owned()))
     }
+}
+
+fn unreadable(code: &str, why: &str) -> RedriveOutcome {
+    RedriveOutcome::Unreadable(DecodeError::new(code, why))
+}
+
+fn not_counted() -> RedriveOutcome {
+    unreadable("not-counted", "the item does not count")
 }

@@ -143,4 +143,7 @@ async fn a_readable_item_of_an_unreadable_record_stops_nobody() {
     assert_eq!(world.sold().await, 2);
     let [waiting] = world.records().await.try_into().unwrap();
     assert!(matches!(world.redrive(&waiting).await, RedriveOutcome::Unreadable(why) if why.code == "no-number"));
+    assert_eq!(world.dismiss(&waiting).await, Ending::Dismissed);
+    let [settled] = world.records().await.try_into().unwrap();
+    assert_eq!(world.redrive(&settled).await, RedriveOutcome::Settled(Ending::Dismissed));
 }
