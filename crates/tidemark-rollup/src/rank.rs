@@ -23,8 +23,8 @@ pub(crate) async fn fill<T>(
     rollup: &Rollup<T>,
     table: &Table,
     group: &CheckedGroup<T>,
-    mut stats: Vec<Stat>,
-) -> Result<Vec<Stat>, StoreError> {
+    stats: &mut [Stat],
+) -> Result<(), StoreError> {
     let index = rollup.groups.iter().position(|of| of.group.name == group.group.name).unwrap_or_default();
     let ranked = group.measures.iter().filter(|of| rollup.measures.get(**of).is_some_and(|(_, of)| of.is_ranked));
     for &measure in ranked {
@@ -41,7 +41,7 @@ pub(crate) async fn fill<T>(
             stats[at].numbers.insert(name.clone(), number);
         }
     }
-    Ok(stats)
+    Ok(())
 }
 
 /// The first or the last rank of a statistic that an item still has.

@@ -22,7 +22,7 @@ const LOWEST: &str = "-9.9999999999999999999999999999999999999E+125";
 const PAGE_MAX: i32 = 1_000;
 
 /// A statistic. One that was never written has zeros, and no extremes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
     /// The values of the group's dimensions, in their order: a window's label, or an attribute.
     pub values: Vec<String>,
@@ -75,6 +75,17 @@ impl From<ReadError> for StoreError {
             error => Self::Refused(error.to_string()),
         }
     }
+}
+
+/// Where a number of a statistic comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Number {
+    /// Commits add to its attribute. Without the attribute it is 0.
+    Added,
+    /// The attribute has an extreme. Without the attribute there is none.
+    Extreme,
+    /// It is the first or the last of its ranks, and no attribute has it.
+    Ranked,
 }
 
 /// A query of one group; see [`Rollup::query`].
@@ -169,9 +180,9 @@ impl<T> Query<'_, T> {
         let values = self.all_values(group)?;
         let key = table.key(group.partition.render(&values), group.sort.render(&values));
         let item = table.get(key).await?.unwrap_or_default();
-        let stat = Stat { numbers: self.numbers(group, &item)?, values };
-        let filled = rank::fill(self.rollup, table, group, vec![stat]).await?;
-        Ok(filled.into_iter().next().unwrap_or_default())
+        let mut stat = Stat { numbers: self.numbers(group, &item)?, values };
+        rank::fill(self.rollup, table, group, std::slice::from_mut(&mut stat)).await?;
+        Ok(stat)
     }
 
     /// A page of statistics, read strongly consistently. The group's partition key must be known
@@ -219,8 +230,7 @@ impl<T> Query<'_, T> {
         }
         let answer = request.send().await.map_err(StoreError::from)?;
         let next = answer.last_evaluated_key.as_ref().and_then(|key| table.key_of(key)).map(|(_, sort)| sort);
-        let stats = self.stats(group, table, answer.items.unwrap_or_default())?;
-        Ok(Page { stats: rank::fill(self.rollup, table, group, stats).await?, next })
+        Ok(Page { stats: self.stats(group, table, answer.items.unwrap_or_default()).await?, next })
     }
 
     /// The statistics of a range without gaps: a window that was never written has zeros. All other
@@ -280,7 +290,7 @@ impl<T> Query<'_, T> {
         let template = group.attributes.iter().find(|(name, _)| name == attribute);
         let (_, template) = template.ok_or_else(|| unknown(format!("attribute `{attribute}` in `{}`", self.group)))?;
         let value = template.render_known(&known).map_err(|index| self.missing(group, index))?;
-        if !self.attributes(group).iter().any(|(name, is_stored)| name == measure && *is_stored != Some(false)) {
+        if !self.numbers_of(group).iter().any(|(name, number)| name == measure && *number != Number::Ranked) {
             return Err(unknown(format!("measure `{measure}` in `{}`", self.group)));
         }
         let request = table
@@ -295,14 +305,13 @@ impl<T> Query<'_, T> {
             .expression_attribute_values(":key", AttributeValue::S(value))
             .expression_attribute_values(":lowest", AttributeValue::N(LOWEST.to_owned()));
         let answer = request.send().await.map_err(StoreError::from)?;
-        let stats = self.stats(group, table, answer.items.unwrap_or_default())?;
-        Ok(rank::fill(self.rollup, table, group, stats).await?)
+        self.stats(group, table, answer.items.unwrap_or_default()).await
     }
 
     /// Statistics as CSV (RFC 4180): the dimensions, then the attributes of the measures.
     pub fn csv(&self, stats: &[Stat]) -> Result<String, ReadError> {
         let group = self.checked_group()?;
-        let attributes = self.attributes(group);
+        let attributes = self.numbers_of(group);
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
         let dimensions = group.group.dimensions.iter().map(|(name, _)| name.clone());
         let rows = stats.iter().map(|stat| {
@@ -345,18 +354,18 @@ impl<T> Query<'_, T> {
         ReadError::MissingValue { group: self.group.clone(), dimension }
     }
 
-    /// The names of the group's numbers. Those of extremes say whether the statistic has them.
-    fn attributes(&self, group: &CheckedGroup<T>) -> Vec<(String, Option<bool>)> {
+    /// The names of the group's numbers.
+    fn numbers_of(&self, group: &CheckedGroup<T>) -> Vec<(String, Number)> {
         let measures = group.measures.iter().filter_map(|measure| self.rollup.measures.get(*measure));
-        let attributes = measures.flat_map(|(name, of): &(String, Measure<T>)| {
-            let ranked = of.is_ranked.then(|| (name.clone(), Some(false)));
-            let is_stored = of.is_stored_extreme().then_some(true);
-            ranked.into_iter().chain(of.attributes(name).into_iter().map(move |attribute| (attribute, is_stored)))
+        let numbers = measures.flat_map(|(name, of): &(String, Measure<T>)| {
+            let ranked = of.is_ranked.then(|| (name.clone(), Number::Ranked));
+            let stored = if of.is_stored_extreme() { Number::Extreme } else { Number::Added };
+            ranked.into_iter().chain(of.attributes(name).into_iter().map(move |attribute| (attribute, stored)))
         });
-        attributes.collect()
+        numbers.collect()
     }
 
-    fn stats(&self, group: &CheckedGroup<T>, table: &Table, items: Vec<Item>) -> Result<Vec<Stat>, ReadError> {
+    async fn stats(&self, group: &CheckedGroup<T>, table: &Table, items: Vec<Item>) -> Result<Vec<Stat>, ReadError> {
         let mut stats = Vec::with_capacity(items.len());
         for item in items {
             let no_key = || StoreError::Unreadable("a statistic without its two keys of type string".to_owned());
@@ -366,18 +375,19 @@ impl<T> Query<'_, T> {
                 stats.push(Stat { values, numbers: self.numbers(group, &item)? });
             }
         }
+        rank::fill(self.rollup, table, group, &mut stats).await?;
         Ok(stats)
     }
 
     fn numbers(&self, group: &CheckedGroup<T>, item: &Item) -> Result<BTreeMap<String, Option<Amount>>, ReadError> {
-        let number = |(attribute, is_stored): (String, Option<bool>)| {
-            let number = item.get(&attribute).filter(|_| is_stored != Some(false));
-            let Some(number) = number else { return Ok((attribute, is_stored.is_none().then_some(ZERO))) };
+        let number = |(attribute, of): (String, Number)| {
+            let number = item.get(&attribute).filter(|_| of != Number::Ranked);
+            let Some(number) = number else { return Ok((attribute, (of == Number::Added).then_some(ZERO))) };
             let amount = number.as_n().ok().and_then(|number| number.parse().ok());
             let wrong = || StoreError::Unreadable(format!("{attribute} of a statistic is not a number"));
             let amount = Some(amount.ok_or_else(wrong)?);
             Ok((attribute, amount))
         };
-        self.attributes(group).into_iter().map(number).collect()
+        self.numbers_of(group).into_iter().map(number).collect()
     }
 }

@@ -63,20 +63,16 @@ pub(crate) fn items<T>(rollup: &Rollup<T>, chunk: &Chunk) -> BTreeMap<ItemKey, I
 pub(crate) fn place<T>(rollup: &Rollup<T>, value: &DistinctValue) -> Option<(ItemKey, String)> {
     let group = &rollup.groups.get(value.stat.group)?.group;
     let (name, measure) = rollup.measures.get(value.measure)?;
-    let partition = values_prefix(rollup, name);
     if measure.is_ranked {
         return Some((ranks_key(rollup, &value.stat, name, &value.value)?, format!("{}:", group.name)));
     }
+    let partition = values_prefix(rollup, name);
 
     let window = group.window_dimension();
     let label = window.and_then(|(index, window)| Some(window.bucket(value.stat.values.get(index)?)));
     let (bucket, slot) = label.unwrap_or(("-", ""));
     let others = value.stat.values.iter().enumerate().filter(|(index, _)| window.is_none_or(|(of, _)| of != *index));
-    let others = others.fold(String::new(), |mut text, (_, value)| {
-        text.push('#');
-        push_escaped(&mut text, value);
-        text
-    });
+    let others = with_values(String::new(), others.map(|(_, value)| value));
     let mut escaped = String::new();
     push_escaped(&mut escaped, &value.value);
     let key = (fit(partition, &escaped, PARTITION_KEY_BYTES_MAX), fit(bucket.to_owned(), &others, SORT_KEY_BYTES_MAX));
@@ -119,11 +115,7 @@ fn values_prefix<T>(rollup: &Rollup<T>, measure: &str) -> String {
 /// The item of one rank of a statistic. All ranks of a statistic have one partition key.
 pub(crate) fn ranks_key<T>(rollup: &Rollup<T>, stat: &StatKey, measure: &str, rank: &str) -> Option<ItemKey> {
     let group = &rollup.groups.get(stat.group)?.group;
-    let values = stat.values.iter().fold(group.name.clone(), |mut text, value| {
-        text.push('#');
-        push_escaped(&mut text, value);
-        text
-    });
+    let values = with_values(group.name.clone(), stat.values.iter());
     Some((fit(values_prefix(rollup, measure), &values, PARTITION_KEY_BYTES_MAX), rank.to_owned()))
 }
 
@@ -131,6 +123,15 @@ pub(crate) fn ranks_key<T>(rollup: &Rollup<T>, stat: &StatKey, measure: &str, ra
 #[cfg(feature = "recount")]
 pub(crate) fn holding_prefix<T>(rollup: &Rollup<T>) -> String {
     format!("{RESERVED_PREFIX}{}#HELD#", rollup.name)
+}
+
+/// The text and the escaped values, each behind a `#`.
+fn with_values<'v>(text: String, values: impl Iterator<Item = &'v String>) -> String {
+    values.fold(text, |mut text, value| {
+        text.push('#');
+        push_escaped(&mut text, value);
+        text
+    })
 }
 
 /// Both texts, or the hash of the second if they are too long together. Escaped texts never contain

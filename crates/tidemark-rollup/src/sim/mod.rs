@@ -367,8 +367,9 @@ impl<T: Clone + 'static> Simulation<T> {
         let next = self.next_factory.as_ref().filter(|_| is_next);
         let aggregator = next
             .map_or_else(|| Rc::clone(&aggregator), |factory| Rc::new(factory(wire::Wire::new(sim.clone()).table())));
-        let found = sim.with(|world| oracle::found(world, aggregator.rollup()))?;
-        let judged = (&items, &found);
+        let stored = sim.with(|world| world.table.items())?;
+        let found = sim.with(|world| oracle::found(world, aggregator.rollup(), &stored))?;
+        let judged = (&items, stored.as_slice(), &found);
         miscounts.extend(sim.with(|world| oracle::judge(world, &aggregator, judged, self.handler.is_none()))?);
         if let Some(expect) = &self.expect {
             let policies = [rollup.on_modify, rollup.on_remove, rollup.on_ttl];

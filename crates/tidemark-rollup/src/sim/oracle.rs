@@ -24,11 +24,11 @@ use crate::measure::{Measure, MeasureKind};
 pub(crate) type Numbers = BTreeMap<(String, String, String), String>;
 
 /// Compares the statistics and the quarantine, if there is one, with the items. Returns a line for
-/// each difference.
+/// each difference. `stored` are the items of the table.
 pub(crate) fn judge<T>(
     world: &mut World,
     aggregator: &Aggregator<T>,
-    (items, found): (&Items, &Numbers),
+    (items, stored, found): (&Items, &[Value], &Numbers),
     has_quarantine: bool,
 ) -> Result<Vec<String>, SimError> {
     let rollup = aggregator.rollup();
@@ -40,9 +40,9 @@ pub(crate) fn judge<T>(
     let expected = recount(rollup, &counted);
     let mut wrong = Vec::new();
     let mut quarantined = Vec::new();
-    for item in world.table.items()? {
+    for item in stored {
         let text = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
-        let (partition, sort) = world.table.key_of(&item);
+        let (partition, sort) = world.table.key_of(item);
         if partition.starts_with(&format!("{RESERVED_PREFIX}{}#QUARANTINE", rollup.name)) {
             quarantined.push(text("record"));
         } else if partition.contains("#CHECKPOINT#") && !item["buffer"].is_null() {
@@ -86,13 +86,13 @@ pub(crate) fn judge<T>(
     Ok(wrong)
 }
 
-/// The numbers of the table.
-pub(crate) fn found<T>(world: &mut World, rollup: &Rollup<T>) -> Result<Numbers, SimError> {
+/// The numbers of the items of the table.
+pub(crate) fn found<T>(world: &World, rollup: &Rollup<T>, stored: &[Value]) -> Result<Numbers, SimError> {
     let mut found = Numbers::new();
     let mut ranks: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for item in world.table.items()? {
-        let (partition, sort) = world.table.key_of(&item);
-        let Value::Object(attributes) = &item else { continue };
+    for item in stored {
+        let (partition, sort) = world.table.key_of(item);
+        let Value::Object(attributes) = item else { continue };
         if rollup.group_of(&partition, &sort).is_some() {
             for (name, value) in attributes {
                 if let Some(number) = value["N"].as_str() {
