@@ -29,9 +29,9 @@ pub enum SecretValue {
 pub struct Password {
     /// `PasswordLength`, 1 to 4096.
     pub length: usize,
-    /// The characters of each kind. The password has one of each kind.
+    /// The characters of each kind.
     pub kinds: Vec<String>,
-    /// `RequireEachIncludedType`.
+    /// `RequireEachIncludedType`: the password has a character of each kind.
     pub has_each_kind: bool,
     /// `SecretStringTemplate` and `GenerateStringKey`: the object and the member that gets the
     /// password. `None`: the password is the value.
@@ -54,13 +54,14 @@ impl Password {
     /// # Errors
     /// When the system provides no random numbers.
     pub fn generate(&self) -> Result<String, getrandom::Error> {
-        let mut password = random(&self.kinds.concat(), self.length)?;
+        let characters = self.kinds.concat();
+        let has_each = |password: &str| self.kinds.iter().all(|kind| password.contains(|one| kind.contains(one)));
+        let mut password = random(&characters, self.length)?;
         for _ in 0..TRIES_MAX {
-            let has_each = self.kinds.iter().all(|kind| password.chars().any(|character| kind.contains(character)));
-            if !self.has_each_kind || has_each {
+            if !self.has_each_kind || has_each(&password) {
                 break;
             }
-            password = random(&self.kinds.concat(), self.length)?;
+            password = random(&characters, self.length)?;
         }
         let Some((object, key)) = &self.template else { return Ok(password) };
         let mut object = object.clone();

@@ -1,7 +1,7 @@
 //! The part of Secrets Manager that functions use. Generated values are stored in the data folder.
 //!
-//! No value is printed, except a token at the start that generates it, for the person who starts the
-//! stack.
+//! No value is printed, except a token at the start that generates it, for the person who starts
+//! the stack.
 
 use std::collections::BTreeMap;
 use std::io::Write;

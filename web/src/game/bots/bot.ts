@@ -12,24 +12,17 @@ import { Pen } from './pen.ts';
 
 type Task = 'ready' | 'start' | 'choose' | 'draw' | 'guess';
 
-/** The least and the longest pause before a task, in ms: the first time, and each other time. */
-const PAUSES: Record<Task, readonly [first: readonly [number, number], next: readonly [number, number]]> = {
-  ready: [
-    [400, 1_500],
-    [3_000, 4_000],
-  ],
-  start: [
-    [1_000, 2_000],
-    [3_000, 4_000],
-  ],
-  choose: [
-    [2_000, 4_500],
-    [3_000, 4_000],
-  ],
-  draw: [
-    [600, 1_500],
-    [3_000, 4_000],
-  ],
+/** The least and the longest pause, in ms. */
+type Pause = readonly [least: number, most: number];
+
+/** Before a task that had no effect is done again. */
+const AGAIN: Pause = [3_000, 4_000];
+/** Before a task: the first time, and each other time. */
+const PAUSES: Readonly<Record<Task, readonly [first: Pause, next: Pause]>> = {
+  ready: [[400, 1_500], AGAIN],
+  start: [[1_000, 2_000], AGAIN],
+  choose: [[2_000, 4_500], AGAIN],
+  draw: [[600, 1_500], AGAIN],
   guess: [
     [12_000, 26_000],
     [9_000, 18_000],

@@ -43,12 +43,12 @@ pub(crate) fn started(run: &Run) -> Result<Option<String>, Failure> {
 /// Refuses a phase that makes or loads items again after dual writes have started: it would restore
 /// items that were deleted since.
 pub(crate) fn check_not_dual(run: &Run) -> Result<(), Failure> {
-    match is_dual(run)? {
-        true => Err(FailureKind::Cutover.because(
+    if is_dual(run)? {
+        return Err(FailureKind::Cutover.because(
             "the cutover of this run has reached dual, so its items must not be made or loaded again; `rollback` undoes the cutover",
-        )),
-        false => Ok(()),
+        ));
     }
+    Ok(())
 }
 
 /// Whether changes since the export may be in the table.
