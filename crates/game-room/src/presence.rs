@@ -100,7 +100,7 @@ impl<S: Sockets> GameRoom<S> {
     /// Handles a `leave` whose connection has already ended: API Gateway reports a message and the
     /// end of its connection in any order.
     pub(crate) async fn leave_after_end(&self, connection_id: &str, now_ms: u64) -> Result<(), Failure> {
-        let ended = self.connections.take_ended(connection_id).await?;
+        let ended = self.connections.ended(connection_id).await?;
         let (game_id, player) = ended.ok_or(Failure::NotConnected)?;
         let ended = Some(Participant::Player(player));
         let request = PlayRequest { ended, command: Some(Command::Leave), ..PlayRequest::default() };

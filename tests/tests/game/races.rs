@@ -113,6 +113,21 @@ async fn guess_with_a_lost_write_reply_counts_once() {
 }
 
 #[tokio::test]
+async fn a_late_leave_that_fails_can_be_sent_again() {
+    let table = GameTable::with_players(3).await.unwrap();
+    table.start_drawing(3, "りんご").await.unwrap();
+    table.room.disconnected(&connection(1), table.now_ms()).await;
+    let leave = json!({"action": "leave"});
+    let always = Chance { next: 0, probability: 1.0 };
+    let fail_before = BTreeMap::from(["PutItem", "TransactWriteItems"].map(|name| (name.to_owned(), always)));
+    table.db.engine().faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
+    assert!(table.send(&connection(1), &leave).await.status >= 500);
+    table.db.engine().faults().set(EngineFaults::default());
+    assert_eq!(table.send(&connection(1), &leave).await.outcome, "done");
+    assert!(table.live().await.unwrap().room.player(player(1)).is_none());
+}
+
+#[tokio::test]
 async fn transactions_that_conflict_are_decided_again() {
     let table = GameTable::with_players(2).await.unwrap();
     table.start(2).await.unwrap();

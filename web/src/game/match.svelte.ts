@@ -19,6 +19,9 @@ const NOTICE_MS = 6_000;
 /** How long the notice that a guess was close stays. */
 const NEAR_MS = 8_000;
 
+/** The connections of left games whose servers may not know of it yet, by game. */
+const leaving = new Map<string, GameSocket>();
+
 /** A game that this browser has joined. */
 export class Match {
   readonly gameId: string;
@@ -69,6 +72,8 @@ export class Match {
     this.playerId = playerId;
     this.role = seat.role;
     this.#firstTicket = seat.ticket;
+    leaving.get(seat.gameId)?.abandon();
+    leaving.delete(seat.gameId);
     this.#socket = new GameSocket({
       ticket: () => this.#ticket(name),
       open: openSocket,
@@ -126,9 +131,10 @@ export class Match {
     this.#bots?.interrupt();
   }
 
-  /** Leaves the game and gives up the seat. */
+  /** Leaves the game and gives up the seat. Who joins again before the server knows keeps it. */
   leave(): void {
     this.#socket.leave();
+    leaving.set(this.gameId, this.#socket);
     this.#bots?.leave();
     this.#stop();
   }

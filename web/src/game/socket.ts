@@ -21,6 +21,10 @@ export const ANSWER_MAX_MS = 1_000;
 export const INK_CHECK_MS = 5_000;
 /** How long a connection stays open after the last message, so that the message arrives. */
 const LAST_MESSAGE_MS = 3_000;
+/** A refused `leave` is sent again after this long. */
+export const LEAVE_AGAIN_MS = 1_000;
+/** The server is not told of a leave any more after this long. By then the player is away for it. */
+export const LEAVE_MAX_MS = 60_000;
 /**
  * Lines that wait for a connection or for an acknowledgement. When there are more, the oldest is
  * dropped.
@@ -104,6 +108,8 @@ export class GameSocket {
   #failures = 0;
   #live = false;
   #ended = false;
+  /** The player has left. The connection goes on until the server knows. */
+  #leaving = false;
   #lines: UnsentLine[] = [];
   /** The line that waits for its acknowledgement. */
   #inFlight: string | null = null;
@@ -115,6 +121,8 @@ export class GameSocket {
   #checkMs = Infinity;
   #cancelCheck = () => {};
   #cancelChatWait = () => {};
+  #cancelLeave = () => {};
+  #cancelGivingUp = () => {};
 
   constructor(options: SocketOptions) {
     this.#options = options;
@@ -191,15 +199,31 @@ export class GameSocket {
     if (this.#live) this.#lost();
   }
 
-  /** Sends `leave` and ends the connection for good. */
+  /**
+   * Leaves for good: nothing is told of the game any more. `leave` is sent now or after the next
+   * `welcome`, and again if it is refused, until the server closes the connection.
+   */
   leave(): void {
+    if (this.#ended || this.#leaving) return;
+    this.#lines = [];
+    this.#tell({ is: 'ended', why: 'left' });
+    this.#leaving = true;
+    this.#cancelGivingUp = this.#options.later(LEAVE_MAX_MS, () => this.abandon());
     this.send({ action: 'leave' });
-    this.close();
   }
 
   /** Ends the connection for good without `leave`: the player keeps the seat. */
   close(): void {
+    if (!this.#leaving) this.abandon();
+  }
+
+  /** Ends the connection for good. A `leave` that the server does not know yet is taken back. */
+  abandon(): void {
     this.#end({ is: 'ended', why: 'left' });
+  }
+
+  #tell(state: SocketState): void {
+    if (!this.#leaving) this.#options.onState(state);
   }
 
   async #connect(): Promise<void> {
@@ -225,7 +249,9 @@ export class GameSocket {
         if (current()) this.#receive(text);
       },
       onClose: () => {
-        if (current()) this.#lost();
+        if (!current()) return;
+        if (this.#leaving && this.#live) this.abandon();
+        else this.#lost();
       },
     });
   }
@@ -236,6 +262,7 @@ export class GameSocket {
     this.#checkMs = Infinity;
     const message = parseMessage(text);
     if (message === null) return;
+    if (this.#leaving) return this.#goOnLeaving(message);
     this.#acknowledge(message);
     if (message.type === 'welcome') {
       this.#live = true;
@@ -256,6 +283,17 @@ export class GameSocket {
       this.#cancelChatWait();
       if (this.#live) this.#sendLines();
     }
+  }
+
+  /** Sends `leave` once the connection is live, and again if it was refused. */
+  #goOnLeaving(message: ServerMessage): void {
+    const isRefused = message.type === 'error' && message.action === 'leave';
+    if (message.type === 'replaced' || message.type === 'kicked') return this.abandon();
+    if (message.type === 'error' && message.action === 'hello') return this.#lost();
+    if (message.type !== 'welcome' && !isRefused) return;
+    this.#live = true;
+    this.#cancelLeave();
+    this.#cancelLeave = this.#options.later(isRefused ? LEAVE_AGAIN_MS : 0, () => this.send({ action: 'leave' }));
   }
 
   /** A message about these lines shows that they have arrived. */
@@ -337,7 +375,7 @@ export class GameSocket {
     for (const line of this.#lines) line.isLate = true;
     this.#showUnsent();
     this.#failures += 1;
-    this.#options.onState({ is: 'reconnecting' });
+    this.#tell({ is: 'reconnecting' });
     const pauseMs = backoffMs(BACKOFF, this.#failures, this.#options.random());
     this.#cancelRetry();
     this.#cancelRetry = this.#options.later(pauseMs, () => void this.#connect());
@@ -351,7 +389,8 @@ export class GameSocket {
     // closes the connection.
     if (transport) this.#options.later(LAST_MESSAGE_MS, () => transport.close());
     this.#cancelRetry();
-    this.#options.onState(state);
+    this.#cancelGivingUp();
+    this.#tell(state);
   }
 
   /** Forgets the connection, and returns it to be closed. */
@@ -367,6 +406,7 @@ export class GameSocket {
       this.#cancelCheck,
       this.#cancelChatWait,
       this.#cancelInFlight,
+      this.#cancelLeave,
     ])
       cancel();
     const transport = this.#transport;

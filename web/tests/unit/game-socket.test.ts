@@ -4,6 +4,8 @@ import {
   ANSWER_MAX_MS,
   GameSocket,
   INK_CHECK_MS,
+  LEAVE_AGAIN_MS,
+  LEAVE_MAX_MS,
   LINE_FAILED_MS,
   PING_MS,
   PONG_MAX_MS,
@@ -399,14 +401,67 @@ test('events of an abandoned connection are ignored', async () => {
   assert.equal(world.state, 'live');
 });
 
-test('leaving sends leave and ends the connection', async () => {
+test('leaving sends leave, and the server closes the connection', async () => {
   const world = new World();
   await world.start();
   world.socket.leave();
+  world.socket.close();
   assert.deepEqual(world.states.at(-1), { is: 'ended', why: 'left' });
   assert.equal(world.now.sent.at(-1)?.action, 'leave');
-  assert.equal(world.now.closed, false, 'the server closes it after the message');
-  world.time.pass(SILENCE_MAX_MS);
-  assert.equal(world.now.closed, true);
+  assert.equal(world.now.closed, false);
+  world.now.events.onClose();
+  assert.equal(world.connections.length, 1);
+  world.time.pass(LEAVE_MAX_MS);
+  assert.equal(world.time.pending, 0);
+});
+
+test('a leave during a reconnect is sent once the connection is back', async () => {
+  const world = new World();
+  await world.start();
+  world.now.events.onClose();
+  world.socket.leave();
+  assert.deepEqual(world.states.at(-1), { is: 'ended', why: 'left' });
+  const told = [world.states.length, world.received.length];
+  world.time.pass(500);
+  await world.welcomed();
+  world.time.pass(0);
+  assert.deepEqual(
+    world.now.sent.map(({ action }) => action),
+    ['hello', 'leave'],
+  );
+  world.now.events.onClose();
+  assert.equal(world.connections.length, 2);
+  assert.deepEqual([world.states.length, world.received.length], told);
+});
+
+test('a refused leave, and one without an answer, are sent again', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.leave();
+  const refused = JSON.parse(example('error')) as object;
+  world.now.events.onText(JSON.stringify({ ...refused, action: 'leave', id: null }));
+  world.time.pass(LEAVE_AGAIN_MS);
+  const leaves = () => world.now.sent.filter(({ action }) => action === 'leave').length;
+  assert.equal(leaves(), 2);
+  world.time.pass(ANSWER_MAX_MS + PONG_MAX_MS + 500);
+  await world.welcomed();
+  world.time.pass(0);
+  assert.deepEqual([world.connections.length, leaves()], [2, 1]);
+  // Whoever joins again takes the leave back.
+  world.socket.abandon();
+  world.time.pass(LEAVE_MAX_MS);
+  assert.deepEqual([world.connections.length, leaves(), world.now.closed], [2, 1, true]);
+});
+
+test('a leave that the server never hears of is given up', async () => {
+  const world = new World();
+  await world.start();
+  world.now.events.onClose();
+  world.socket.leave();
+  world.refuse = new ApiError(null);
+  for (let tried = 0; tried < 20; tried++) {
+    world.time.pass(LEAVE_MAX_MS / 20);
+    await settle();
+  }
   assert.equal(world.time.pending, 0);
 });

@@ -4,7 +4,7 @@
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::game::{GameId, Participant, PlayerId};
 use serde::Deserialize;
-use store_base::{StoreError, unless_condition_failed};
+use store_base::StoreError;
 
 use super::Connections;
 use crate::keys::{CONN, Item, SILENT_TTL_S, TTL, connection, expires, key, n, s};
@@ -39,14 +39,11 @@ impl Connections {
         Ok(self.table.put_item(item).return_values(ReturnValue::AllOld).send().await?.attributes)
     }
 
-    /// Takes the tombstone of an ended connection: its game and its player. `None` a second time,
-    /// and when the player has another connection.
-    pub async fn take_ended(&self, connection_id: &str) -> Result<Option<(GameId, PlayerId)>, StoreError> {
-        let delete = self.table.delete_item(key(connection(connection_id), CONN));
-        let delete = delete.condition_expression("attribute_exists(endedAt)").return_values(ReturnValue::AllOld);
-        let Some(item) = unless_condition_failed(delete.send().await)?.and_then(|deleted| deleted.attributes) else {
-            return Ok(None);
-        };
+    /// The game and the player of an ended connection; `None` when it left no tombstone, and when the
+    /// player has another connection.
+    pub async fn ended(&self, connection_id: &str) -> Result<Option<(GameId, PlayerId)>, StoreError> {
+        let request = self.table.get_item(key(connection(connection_id), CONN)).consistent_read(true);
+        let Some(item) = request.send().await?.item.filter(|item| !is_open(item)) else { return Ok(None) };
         let row: EndedRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
         let player_id = player_id(&row.player_id)?;
         let game_id = row.game_id.parse().map_err(StoreError::unreadable)?;
