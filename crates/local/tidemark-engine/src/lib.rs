@@ -128,6 +128,15 @@ pub enum EngineError {
     },
 }
 
+impl From<streams::PageError> for EngineError {
+    fn from(error: streams::PageError) -> Self {
+        match error {
+            streams::PageError::Sqlite(error) => Self::Sqlite(error),
+            streams::PageError::Json(error) => Self::Database(error.to_string()),
+        }
+    }
+}
+
 /// A running engine. Dropping it also stops it, without waiting for running requests.
 #[derive(Debug)]
 pub struct Engine {

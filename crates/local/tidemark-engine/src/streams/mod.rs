@@ -15,6 +15,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 pub(crate) use self::operations::{Operation, answer, stream_of_iterator};
+pub(crate) use self::records::PageError;
+use self::shards::Shard;
 pub use self::shards::ShardChange;
 use crate::api::ApiError;
 use crate::{EngineError, arn, point_in_time_recovery};
@@ -25,10 +27,12 @@ pub(crate) const SHARDS_MAX: u16 = 1_000;
 /// Retention of stream records: 24 hours, as on AWS.
 const RETENTION_S: i64 = 24 * 60 * 60;
 
-/// The newest trimmed record of each table.
-const TRIMMED_SCHEMA: &str = "CREATE TABLE IF NOT EXISTS _tidemark_trimmed (
-    table_name TEXT PRIMARY KEY,
-    sequence_number INTEGER NOT NULL
+/// The newest trimmed record of each shard.
+const TRIMMED_SCHEMA: &str = "CREATE TABLE IF NOT EXISTS _tidemark_trimmed_records (
+    table_name TEXT NOT NULL,
+    shard_id TEXT NOT NULL,
+    sequence_number INTEGER NOT NULL,
+    PRIMARY KEY (table_name, shard_id)
 )";
 
 /// Records deleted by one statement, which holds the database's write lock.
@@ -114,58 +118,36 @@ fn horizon_s() -> i64 {
     Timestamp::now().as_second() - RETENTION_S
 }
 
-/// The newest record older than the retention, which may be hidden or not deleted yet.
-fn newest_old(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<Option<i64>> {
-    // Usually not even the oldest record is that old.
-    let oldest = "SELECT created_at FROM _stream_records WHERE table_name = ?1
-                  ORDER BY CAST(sequence_number AS INTEGER) LIMIT 1";
-    let oldest = connection.query_row(oldest, [table], |row| row.get::<_, i64>(0)).optional()?;
-    if oldest.is_none_or(|created_at_s| created_at_s >= horizon_s) {
-        return Ok(None);
-    }
-    let newest = "SELECT MAX(CAST(sequence_number AS INTEGER)) FROM _stream_records
-                  WHERE table_name = ?1 AND created_at < ?2";
-    connection.query_row(newest, params![table, horizon_s], |row| row.get(0))
-}
-
-/// The position before the oldest record that can be read: what lies before it was trimmed, or will
-/// be.
-fn readable_after(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
-    let hidden = newest_old(connection, table, horizon_s())?.unwrap_or_default();
-    Ok(trimmed_to(connection, table)?.max(hidden))
-}
-
-/// Remembers that record before it is deleted. A position before it has lost records.
-fn note_trimmed(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<()> {
-    if let Some(newest) = newest_old(connection, table, horizon_s)? {
-        connection.execute(
-            "INSERT INTO _tidemark_trimmed VALUES (?1, ?2) ON CONFLICT (table_name)
-             DO UPDATE SET sequence_number = MAX(sequence_number, excluded.sequence_number)",
-            params![table, newest],
-        )?;
+/// Remembers the newest record of each shard that is older than the retention, before it is
+/// deleted. A position before it has lost records.
+fn note_trimmed(connection: &Connection, table: &str, horizon_s: i64) -> Result<(), EngineError> {
+    let Some(stream) = find(connection, table)? else { return Ok(()) };
+    for shard in shards::select(connection, &stream)? {
+        let noted = trimmed_to(connection, &stream, &shard)?;
+        if let Some(newest) = records::newest_old(connection, &stream, &shard, noted, horizon_s)? {
+            connection.execute(
+                "INSERT OR REPLACE INTO _tidemark_trimmed_records VALUES (?1, ?2, ?3)",
+                params![table, shard.id, newest],
+            )?;
+        }
     }
     Ok(())
 }
 
-/// The stored sequence number of the newest trimmed record; 0 if there is none.
-fn trimmed_to(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
-    let mut statement =
-        connection.prepare_cached("SELECT sequence_number FROM _tidemark_trimmed WHERE table_name = ?1")?;
-    Ok(statement.query_row([table], |row| row.get(0)).optional()?.unwrap_or_default())
+/// The stored sequence number of the shard's newest trimmed record; 0 if there is none.
+fn trimmed_to(connection: &Connection, stream: &Stream, shard: &Shard) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached(
+        "SELECT sequence_number FROM _tidemark_trimmed_records WHERE table_name = ?1 AND shard_id = ?2",
+    )?;
+    let number = statement.query_row([&stream.table, &shard.id], |row| row.get(0)).optional()?;
+    Ok(number.unwrap_or_default())
 }
 
-/// Whether a record after this position was trimmed, or is older than the retention and will be. A
-/// position says nothing about shards, so with several shards a record of another one counts too.
-fn is_trimmed(connection: &Connection, table: &str, position: i64) -> rusqlite::Result<bool> {
-    if position < trimmed_to(connection, table)? {
-        return Ok(true);
-    }
-    let mut statement = connection.prepare_cached(
-        "SELECT created_at FROM _stream_records WHERE table_name = ?1 AND CAST(sequence_number AS INTEGER) > ?2
-         ORDER BY CAST(sequence_number AS INTEGER) LIMIT 1",
-    )?;
-    let next = statement.query_row(params![table, position], |row| row.get::<_, i64>(0)).optional()?;
-    Ok(next.is_some_and(|created_at_s| created_at_s < horizon_s()))
+/// The position before the shard's oldest record that can be read: what lies before it was trimmed,
+/// or is older than the retention and will be.
+fn readable_after(connection: &Connection, stream: &Stream, shard: &Shard) -> Result<i64, PageError> {
+    let trimmed = trimmed_to(connection, stream, shard)?;
+    Ok(records::newest_old(connection, stream, shard, trimmed, horizon_s())?.unwrap_or(trimmed))
 }
 
 fn trim_batch(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<usize> {

@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 use super::records::{self, PageError, Record};
 use super::shards::{self, Shard};
 use super::{Stream, Streams};
-use super::{
-    all, find, is_trimmed, last_sequence_number, public_sequence_number, readable_after, stored_sequence_number,
-};
+use super::{all, find, last_sequence_number, public_sequence_number, readable_after, stored_sequence_number};
 use crate::api::ApiError;
 use crate::arn;
 
@@ -137,7 +135,11 @@ fn describe(
     let limit = limit(request.limit, LISTED_MAX)?;
     let last = (shards.len() > limit).then(|| shards[limit - 1].id.clone());
     shards.truncate(limit);
-    let oldest = readable_after(connection, &stream.table)? + 1;
+    let described = shards.iter().map(|shard| {
+        let oldest = readable_after(connection, &stream, shard)? + 1;
+        Ok(describe_shard(shard, oldest))
+    });
+    let described = described.collect::<Result<Vec<_>, PageError>>()?;
     let created_at_s = arn::label_us(&stream.label).unwrap_or_default() / 1_000_000;
     let mut description = json!({
         "StreamArn": arn::stream(region, &stream.table, &stream.public_label),
@@ -147,7 +149,7 @@ fn describe(
         "TableName": stream.table,
         "CreationRequestDateTime": created_at_s,
         "KeySchema": serde_json::from_str::<Value>(&stream.key_schema).map_err(ApiError::internal)?,
-        "Shards": shards.iter().map(|shard| describe_shard(shard, oldest)).collect::<Vec<_>>(),
+        "Shards": described,
     });
     if let Some(last) = last {
         description["LastEvaluatedShardId"] = last.into();
@@ -208,7 +210,7 @@ fn shard_iterator(
     let stream = stream_of(connection, &request.stream_arn)?;
     let shard = shard_of(connection, initial_shards, &stream, &request.shard_id)?;
     let position = match (request.shard_iterator_type.as_str(), request.sequence_number.as_deref()) {
-        ("TRIM_HORIZON", None) => readable_after(connection, &stream.table)?.max(shard.starts - 1),
+        ("TRIM_HORIZON", None) => readable_after(connection, &stream, &shard)?.max(shard.starts - 1),
         ("LATEST", None) => last_sequence_number(connection, &stream.table)?.unwrap_or(shard.starts - 1),
         ("AT_SEQUENCE_NUMBER", Some(number)) => position_in(&shard, number)? - 1,
         ("AFTER_SEQUENCE_NUMBER", Some(number)) => position_in(&shard, number)?,
@@ -220,7 +222,7 @@ fn shard_iterator(
         }
         (other, _) => return Err(ApiError::validation(format!("Invalid ShardIteratorType: {other}"))),
     };
-    refuse_trimmed(connection, &stream, position)?;
+    refuse_trimmed(connection, &stream, &shard, position)?;
     let iterator = ShardIterator { table: stream.table, label: stream.label, shard_id: shard.id, position };
     Ok(json!({ "ShardIterator": iterator.encode()? }))
 }
@@ -234,8 +236,8 @@ fn position_in(shard: &Shard, number: &str) -> Result<i64, ApiError> {
 
 /// Refuses a position that has lost records. A position without lost records stays valid, however
 /// old it is: the stack may have been off.
-fn refuse_trimmed(connection: &Connection, stream: &Stream, position: i64) -> Result<(), ApiError> {
-    if is_trimmed(connection, &stream.table, position)? {
+fn refuse_trimmed(connection: &Connection, stream: &Stream, shard: &Shard, position: i64) -> Result<(), ApiError> {
+    if position < readable_after(connection, stream, shard)? {
         let message = "The operation attempted to read past the oldest stream record in a shard.";
         return Err(ApiError::new("TrimmedDataAccessException", message));
     }
@@ -269,7 +271,7 @@ fn records(
     let stream = stream.ok_or_else(|| no_stream(&iterator.table))?;
     let shard = shard_of(connection, initial_shards, &stream, &iterator.shard_id)?;
     let limit = limit(request.limit, RECORDS_MAX)?;
-    refuse_trimmed(connection, &stream, iterator.position)?;
+    refuse_trimmed(connection, &stream, &shard, iterator.position)?;
     let page = records::read(connection, &stream, &shard, iterator.position, limit, region)?;
     iterator.position = page.position;
     // At the end of a closed shard there is no next iterator; the reader continues with the

@@ -110,7 +110,7 @@ pub(super) fn read(
         scanned += 1;
         let stored = stored_of(row)?;
         let sequence_number = stored.sequence_number;
-        if belongs(&stored, shard, &partition_key)? && !leaves_item_unchanged(&stored)? {
+        if holds(shard, &stored.keys, &partition_key)? && !leaves_item_unchanged(&stored)? {
             let record = record_of(stored, stream, region)?;
             size_bytes += record.dynamodb.size_bytes;
             if size_bytes > PAGE_SIZE_BYTES_MAX && !page.records.is_empty() {
@@ -124,9 +124,39 @@ pub(super) fn read(
     Ok(page)
 }
 
-/// Why a page could not be read: SQLite failed, or the emulator stored invalid JSON.
+/// The newest of the shard's records after `position` that are older than the horizon; `None` if
+/// there is none. They may be hidden or not deleted yet.
+pub(super) fn newest_old(
+    connection: &Connection,
+    stream: &Stream,
+    shard: &Shard,
+    position: i64,
+    horizon_s: i64,
+) -> Result<Option<i64>, PageError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT CAST(sequence_number AS INTEGER), keys_json, created_at FROM _stream_records
+         WHERE table_name = ?1 AND CAST(sequence_number AS INTEGER) > ?2 AND CAST(sequence_number AS INTEGER) <= ?3
+         ORDER BY CAST(sequence_number AS INTEGER)",
+    )?;
+    let (after, ends) = (position.max(shard.starts - 1), shard.ends.unwrap_or(i64::MAX));
+    let partition_key = partition_key(&stream.key_schema)?;
+    let mut rows = statement.query(params![stream.table, after, ends])?;
+    let mut newest = None;
+    while let Some(row) = rows.next()? {
+        // Usually not even the first record is that old.
+        if row.get::<_, i64>(2)? >= horizon_s {
+            break;
+        }
+        if holds(shard, row.get_ref(1)?.as_str().unwrap_or_default(), &partition_key)? {
+            newest = Some(row.get(0)?);
+        }
+    }
+    Ok(newest)
+}
+
+/// Why records could not be read: SQLite failed, or the emulator stored invalid JSON.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PageError {
+pub(crate) enum PageError {
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
     #[error(transparent)]
@@ -139,11 +169,12 @@ fn partition_key(key_schema: &str) -> Result<String, serde_json::Error> {
     Ok(hash.and_then(|element| element["AttributeName"].as_str()).unwrap_or_default().to_owned())
 }
 
-fn belongs(stored: &Stored, shard: &Shard, partition_key: &str) -> Result<bool, serde_json::Error> {
+/// Whether a shard holds the records of an item with these keys.
+fn holds(shard: &Shard, keys: &str, partition_key: &str) -> Result<bool, serde_json::Error> {
     if shard.holds_all_keys() {
         return Ok(true);
     }
-    let keys: Value = serde_json::from_str(&stored.keys)?;
+    let keys: Value = serde_json::from_str(keys)?;
     Ok(shard.holds(shards::hash(&keys[partition_key].to_string())))
 }
 

@@ -140,7 +140,8 @@ pub(super) fn trim(connection: &Connection, horizon_s: i64) -> rusqlite::Result<
     )
 }
 
-fn select(connection: &Connection, stream: &Stream) -> rusqlite::Result<Vec<Shard>> {
+/// The stream's stored shards, oldest first.
+pub(super) fn select(connection: &Connection, stream: &Stream) -> rusqlite::Result<Vec<Shard>> {
     let mut statement = connection.prepare_cached(
         "SELECT shard_id, parent_id, hash_from, hash_to, starts, ends FROM _tidemark_shards
          WHERE table_name = ?1 AND label = ?2 ORDER BY id",

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use crate::common::{self, Wire, id, open, sort_key, start};
 use serde_json::{Value, json};
-use tidemark_engine::{EngineError, ShardChange};
+use tidemark_engine::{Engine, EngineError, Options, ShardChange, Storage};
 
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
@@ -243,5 +243,50 @@ async fn records_older_than_a_day_are_trimmed() {
     let before = first.as_str().unwrap().parse::<i128>().unwrap() - 1;
     let (_, answer) = wire.iterator(&shard, "AFTER_SEQUENCE_NUMBER", Some(&before.to_string())).await;
     assert!(answer["ShardIterator"].is_string(), "{answer}");
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn trimmed_records_of_one_shard_leave_the_others_readable() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dynamodb.sqlite");
+    let storage = Storage::File(file.clone());
+    let engine = Engine::start(Options { storage, stream_shards: 2, ..Options::default() }).await.unwrap();
+    let wire = Wire::new(&engine);
+    wire.create_table().await;
+    let shards: Vec<String> = wire.shards().await.iter().map(|shard| id(shard).to_owned()).collect();
+    // A key of each shard, and the records that its reader has settled.
+    let mut keys = ["".to_owned(), "".to_owned()];
+    let mut settled = ["".to_owned(), "".to_owned()];
+    for number in 0.. {
+        let key = number.to_string();
+        wire.put(&key, "settled", 1).await;
+        for (index, shard) in shards.iter().enumerate() {
+            let (records, _) = wire.read(shard, "TRIM_HORIZON", None).await;
+            if let Some(last) = records.last() {
+                keys[index] = last["dynamodb"]["Keys"]["pk"]["S"].as_str().unwrap().to_owned();
+                settled[index] = last["dynamodb"]["SequenceNumber"].as_str().unwrap().to_owned();
+            }
+        }
+        if settled.iter().all(|number| !number.is_empty()) {
+            break;
+        }
+    }
+    // The first shard gets a record that nobody reads for two days, and then both get one.
+    wire.put(&keys[0], "lost", 1).await;
+    let database = rusqlite::Connection::open(&file).unwrap();
+    assert!(database.execute("UPDATE _stream_records SET created_at = created_at - 172800", []).unwrap() > 0);
+    for key in &keys {
+        wire.put(key, "new", 1).await;
+    }
+    for is_deleted in [false, true] {
+        if is_deleted {
+            engine.housekeeper().sweep().await.unwrap();
+        }
+        let (_, lost) = wire.iterator(&shards[0], "AFTER_SEQUENCE_NUMBER", Some(&settled[0])).await;
+        assert!(lost["__type"].as_str().unwrap().ends_with("TrimmedDataAccessException"), "{lost}");
+        let (records, _) = wire.read(&shards[1], "AFTER_SEQUENCE_NUMBER", Some(&settled[1])).await;
+        assert_eq!(records.iter().map(sort_key).collect::<Vec<_>>(), ["new"]);
+    }
     engine.shutdown().await;
 }
