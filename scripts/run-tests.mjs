@@ -29,8 +29,8 @@ const { values: options } = parseArgs({
 
 // Only `make verify` tests these: they need a PostgreSQL, or minutes.
 const VERIFY_ONLY = ["tidemark-migrate", "okusuri-migrate", "migration-tests", "bench", "soak"];
-// Only `make verify` runs these modules: they need the AWS tools.
-const VERIFY_MODULES = ["all_systems::aws_tools::", "all_systems::deploy::"];
+// Only `make verify` runs these modules: they need the AWS tools, or a mount namespace.
+const VERIFY_MODULES = ["all_systems::aws_tools::", "all_systems::deploy::", "all_systems::full_disk::"];
 // Selected in each build, so that the crates from outside have the same features in all of them.
 const BESIDE = ["tests", "tidemark-local", "bench", "soak", "fuzz"];
 

@@ -91,13 +91,39 @@ impl Stack {
         Self::in_folder(data, identity, [0, 0], flags).await
     }
 
+    /// Starts a stack whose data lie on a file system of 16 MB, in a mount namespace of its own.
+    pub async fn on_a_small_disk() -> Result<Self> {
+        let data = tempfile::tempdir()?;
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "bash", "-c"]);
+        command.arg(r#"mount -t tmpfs -o size=16m tmpfs "$0" && exec "$@""#).arg(data.path());
+        command.arg(binary("tidemark-local")?);
+        Self::run(command, data, Identity::local(), [0, 0], &[]).await
+    }
+
+    /// The data folder as the stack sees it.
+    pub fn disk(&self) -> Result<PathBuf> {
+        let data = self.data.as_ref().context("the stack has no data")?.path().strip_prefix("/")?;
+        Ok(PathBuf::from(format!("/proc/{}/root", self.process.id())).join(data))
+    }
+
     async fn in_folder(data: TempDir, identity: Identity, ports: [u16; 2], flags: &[&str]) -> Result<Self> {
         let secrets = data.path().join("secrets");
         std::fs::create_dir_all(&secrets)?;
         std::fs::write(secrets.join("GameKeySecret"), GAME_KEY)?;
         std::fs::write(secrets.join("VapidKeySecret"), VAPID_KEY)?;
+        Self::run(Command::new(binary("tidemark-local")?), data, identity, ports, flags).await
+    }
+
+    /// Starts the stack's program.
+    async fn run(
+        mut command: Command,
+        data: TempDir,
+        identity: Identity,
+        ports: [u16; 2],
+        flags: &[&str],
+    ) -> Result<Self> {
         let log = data.path().join("log");
-        let mut command = Command::new(binary("tidemark-local")?);
         command
             .args([format!("--port={}", ports[0]), format!("--dynamodb-port={}", ports[1])])
             .args(["--no-build", "--staff-token", STAFF_TOKEN, "--operator-token", OPERATOR_TOKEN])

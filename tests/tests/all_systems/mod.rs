@@ -4,6 +4,7 @@ mod architecture;
 mod aws_tools;
 mod deploy;
 mod expiry;
+mod full_disk;
 mod import;
 mod openapi;
 mod policies;
