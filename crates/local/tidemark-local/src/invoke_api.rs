@@ -6,17 +6,20 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
-use serde_json::json;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use serde_json::{Value, json};
 
-use crate::arn;
-use crate::functions::{Functions, InvokeError, PAYLOAD_BYTES_MAX};
+use crate::functions::{FunctionError, FunctionResult, Functions, InvokeError, PAYLOAD_BYTES_MAX, Pool};
 use crate::policies::{Policies, Request};
+use crate::{arn, event_stream};
 
 /// Maximum payload of an asynchronous invocation: 1 MB.
 ///
@@ -27,6 +30,7 @@ pub(crate) const EVENT_PAYLOAD_BYTES_MAX: usize = 1024 * 1024;
 pub(crate) fn router(functions: Arc<Functions>, policies: Arc<Policies>) -> Router {
     Router::new()
         .route("/2015-03-31/functions/{name}/invocations", post(invoke))
+        .route("/2021-11-15/functions/{name}/response-streaming-invocations", post(invoke_streaming))
         .layer(DefaultBodyLimit::max(PAYLOAD_BYTES_MAX))
         .with_state((functions, policies))
 }
@@ -37,21 +41,10 @@ async fn invoke(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let Some(pool) = functions.get(&name) else {
-        let message = format!("Function not found: {}", arn::function(&name));
-        return error(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message);
+    let (pool, payload) = match checked(&functions, &policies, &name, &headers, body) {
+        Ok(checked) => checked,
+        Err(refusal) => return *refusal,
     };
-    let resource = arn::function(&pool.function().name);
-    let asked = Request { action: "lambda:InvokeFunction".to_owned(), resource, ..Request::default() };
-    if let Err(sentence) = policies.allow_signed(&headers, &asked) {
-        return error(StatusCode::FORBIDDEN, "AccessDeniedException", &sentence);
-    }
-    let Ok(payload) = body else { return too_large(PAYLOAD_BYTES_MAX) };
-    let payload = if payload.is_empty() { Bytes::from_static(b"{}") } else { payload };
-    if let Err(problem) = serde_json::from_slice::<serde::de::IgnoredAny>(&payload) {
-        let message = format!("Could not parse request body into json: {problem}");
-        return error(StatusCode::BAD_REQUEST, "InvalidRequestContentException", &message);
-    }
     match headers.get("x-amz-invocation-type").map(HeaderValue::as_bytes) {
         None | Some(b"RequestResponse") => {}
         Some(b"DryRun") => return StatusCode::NO_CONTENT.into_response(),
@@ -69,23 +62,112 @@ async fn invoke(
         Ok(invocation) => {
             let failed = invocation.outcome.is_err();
             let body = invocation.outcome.unwrap_or_else(|failure| failure.body);
-            let mut response = ([("x-amz-executed-version", "$LATEST")], body).into_response();
-            response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
+            let mut response = answered(&invocation.request_id, "application/json", Body::from(body));
             if failed {
                 response.headers_mut().insert("x-amz-function-error", HeaderValue::from_static("Unhandled"));
             }
-            if let Ok(request_id) = HeaderValue::from_str(&invocation.request_id) {
-                response.headers_mut().insert("x-amzn-requestid", request_id);
-            }
             response
         }
-        Err(InvokeError::TooLarge) => too_large(PAYLOAD_BYTES_MAX),
-        Err(throttled @ InvokeError::Throttled) => {
-            error(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException", &throttled.to_string())
+        Err(refusal) => not_invoked(&refusal),
+    }
+}
+
+/// `InvokeWithResponseStream`: the parts of the result in AWS's event stream.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/api/API_InvokeWithResponseStream.html>.
+async fn invoke_streaming(
+    State((functions, policies)): State<(Arc<Functions>, Arc<Policies>)>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let (pool, payload) = match checked(&functions, &policies, &name, &headers, body) {
+        Ok(checked) => checked,
+        Err(refusal) => return *refusal,
+    };
+    match headers.get("x-amz-invocation-type").map(HeaderValue::as_bytes) {
+        None | Some(b"RequestResponse") => {}
+        Some(b"DryRun") => return StatusCode::NO_CONTENT.into_response(),
+        Some(_) => {
+            let message = "InvocationType must be RequestResponse or DryRun";
+            return error(StatusCode::BAD_REQUEST, "InvalidParameterValueException", message);
         }
-        Err(stopping @ InvokeError::Stopping) => {
-            error(StatusCode::INTERNAL_SERVER_ERROR, "ServiceException", &stopping.to_string())
+    }
+    let invocation = match pool.invoke_streaming(payload).await {
+        Ok(invocation) => invocation,
+        Err(refusal) => return not_invoked(&refusal),
+    };
+    let whole = |part| stream::iter([part, Ok(None)]).boxed();
+    let parts: BoxStream<'_, Result<Option<Bytes>, FunctionError>> = match invocation.outcome {
+        Err(failure) => whole(Err(failure)),
+        Ok(FunctionResult::Whole(body)) => whole(Ok(Some(body))),
+        Ok(FunctionResult::Stream(parts)) => {
+            let parts = stream::unfold(parts, async |mut parts| parts.next().await.map(|part| (part.map(Some), parts)));
+            parts.chain(stream::iter([Ok(None)])).boxed()
         }
+    };
+    // The event after the last part, or after an error, completes the stream.
+    let events = parts.scan(false, |is_complete, part| {
+        let event = (!std::mem::replace(is_complete, !matches!(part, Ok(Some(_))))).then(|| event(part));
+        std::future::ready(event.map(Ok::<_, std::convert::Infallible>))
+    });
+    answered(&invocation.request_id, "application/vnd.amazon.eventstream", Body::from_stream(events))
+}
+
+/// An event of the stream: a part of the result, or its end.
+fn event(part: Result<Option<Bytes>, FunctionError>) -> Bytes {
+    let complete = |end: Value| event_stream::message("InvokeComplete", "application/json", end.to_string().as_bytes());
+    match part {
+        Ok(Some(part)) => event_stream::message("PayloadChunk", "application/octet-stream", &part),
+        Ok(None) => complete(json!({})),
+        Err(failure) => {
+            let details = String::from_utf8_lossy(&failure.body);
+            complete(json!({ "ErrorCode": "Unhandled", "ErrorDetails": details }))
+        }
+    }
+}
+
+/// The function and the payload of a request that may invoke it.
+fn checked<'a>(
+    functions: &'a Functions,
+    policies: &Policies,
+    name: &str,
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(&'a Arc<Pool>, Bytes), Box<Response>> {
+    let Some(pool) = functions.get(name) else {
+        let message = format!("Function not found: {}", arn::function(name));
+        return Err(error(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message).into());
+    };
+    let resource = arn::function(&pool.function().name);
+    let asked = Request { action: "lambda:InvokeFunction".to_owned(), resource, ..Request::default() };
+    if let Err(sentence) = policies.allow_signed(headers, &asked) {
+        return Err(error(StatusCode::FORBIDDEN, "AccessDeniedException", &sentence).into());
+    }
+    let Ok(payload) = body else { return Err(too_large(PAYLOAD_BYTES_MAX).into()) };
+    let payload = if payload.is_empty() { Bytes::from_static(b"{}") } else { payload };
+    if let Err(problem) = serde_json::from_slice::<serde::de::IgnoredAny>(&payload) {
+        let message = format!("Could not parse request body into json: {problem}");
+        return Err(error(StatusCode::BAD_REQUEST, "InvalidRequestContentException", &message).into());
+    }
+    Ok((pool, payload))
+}
+
+fn answered(request_id: &str, content_type: &'static str, body: Body) -> Response {
+    let mut response = ([("x-amz-executed-version", "$LATEST"), ("content-type", content_type)], body).into_response();
+    if let Ok(request_id) = HeaderValue::from_str(request_id) {
+        response.headers_mut().insert("x-amzn-requestid", request_id);
+    }
+    response
+}
+
+fn not_invoked(refusal: &InvokeError) -> Response {
+    match refusal {
+        InvokeError::TooLarge => too_large(PAYLOAD_BYTES_MAX),
+        InvokeError::Throttled => {
+            error(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException", &refusal.to_string())
+        }
+        InvokeError::Stopping => error(StatusCode::INTERNAL_SERVER_ERROR, "ServiceException", &refusal.to_string()),
     }
 }
 

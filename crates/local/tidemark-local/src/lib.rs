@@ -18,6 +18,7 @@ pub mod build;
 pub mod cli;
 pub mod dynamodb;
 pub mod event_source_mapping;
+mod event_stream;
 mod eventbridge;
 pub mod faults;
 pub mod functions;

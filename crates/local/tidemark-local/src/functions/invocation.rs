@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use axum::http::HeaderValue;
+use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::instance::InstanceStartError;
 use super::runtime_api::PAYLOAD_BYTES_MAX;
@@ -18,6 +20,54 @@ pub struct Invocation {
     pub request_id: String,
     /// The function's result or failure.
     pub outcome: Result<Bytes, FunctionError>,
+}
+
+/// The same for a caller that takes the result part by part.
+#[derive(Debug)]
+pub struct StreamedInvocation {
+    /// Its request id.
+    pub request_id: String,
+    /// The function's result or failure.
+    pub outcome: Result<FunctionResult, FunctionError>,
+}
+
+/// The result of a function.
+#[derive(Debug)]
+pub enum FunctionResult {
+    /// It sent all of it.
+    Whole(Bytes),
+    /// It is still sending it.
+    Stream(ResultStream),
+}
+
+/// A result that comes part by part.
+#[derive(Debug)]
+pub struct ResultStream {
+    /// The content type that the function gave it.
+    pub content_type: Option<HeaderValue>,
+    pub(super) parts: mpsc::Receiver<Result<Bytes, FunctionError>>,
+}
+
+impl ResultStream {
+    /// The next part; `None` at the end. An error is the last part.
+    pub async fn next(&mut self) -> Option<Result<Bytes, FunctionError>> {
+        self.parts.recv().await
+    }
+
+    /// Joins what is left of the stream.
+    ///
+    /// # Errors
+    /// The error of the stream, or a result above [`PAYLOAD_BYTES_MAX`].
+    pub async fn joined(mut self) -> Result<Bytes, FunctionError> {
+        let mut joined = BytesMut::new();
+        while let Some(part) = self.next().await {
+            joined.extend_from_slice(&part?);
+            if joined.len() > PAYLOAD_BYTES_MAX {
+                return Err(FunctionError::response_too_large());
+            }
+        }
+        Ok(joined.freeze())
+    }
 }
 
 /// A failed invocation, which Lambda marks with `X-Amz-Function-Error: Unhandled`.

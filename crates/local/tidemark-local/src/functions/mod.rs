@@ -19,9 +19,9 @@ use tokio_util::task::TaskTracker;
 
 pub use environment::Endpoints;
 pub use instance::{INIT_TIMEOUT, InstanceStartError};
-pub use invocation::{FailureKind, FunctionError, Invocation, InvokeError};
+pub use invocation::{FailureKind, FunctionError, FunctionResult, Invocation, InvokeError, ResultStream};
 pub use pool::Pool;
-pub use runtime_api::PAYLOAD_BYTES_MAX;
+pub use runtime_api::{PAYLOAD_BYTES_MAX, PRELUDE_END_BYTES, WITH_PRELUDE};
 
 use crate::faults::Faults;
 use crate::metrics::Metrics;

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::instance::{Instance, InstanceStartError, Launcher, Memory};
-use super::invocation::{FunctionError, Invocation, InvokeError};
-use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply};
+use super::invocation::{FunctionError, FunctionResult, Invocation, InvokeError, ResultStream, StreamedInvocation};
+use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply, StreamedReply};
 use crate::arn;
 use crate::faults::Faults;
 use crate::metrics::{Metrics, Subject};
@@ -185,7 +185,21 @@ impl Pool {
         self.permits.forget_permits(before.saturating_sub(1));
     }
 
-    /// Invokes the function and waits for its response.
+    /// Invokes the function and waits for its whole result.
+    ///
+    /// # Errors
+    /// As [`invoke_streaming`](Self::invoke_streaming).
+    pub async fn invoke(self: &Arc<Self>, payload: Bytes) -> Result<Invocation, InvokeError> {
+        let StreamedInvocation { request_id, outcome } = self.invoke_streaming(payload).await?;
+        let outcome = match outcome {
+            Ok(FunctionResult::Whole(body)) => Ok(body),
+            Ok(FunctionResult::Stream(stream)) => stream.joined().await,
+            Err(error) => Err(error),
+        };
+        Ok(Invocation { request_id, outcome })
+    }
+
+    /// Invokes the function and waits for its result, or for the beginning of one that it streams.
     ///
     /// As on AWS, the invocation runs to its end even if the caller stops waiting. With
     /// `ReservedConcurrentExecutions`, calls above the limit are throttled. Without it, a call
@@ -194,7 +208,7 @@ impl Pool {
     /// # Errors
     /// [`InvokeError`] if the function was not reached. A failure of the function is part of the
     /// result.
-    pub async fn invoke(self: &Arc<Self>, payload: Bytes) -> Result<Invocation, InvokeError> {
+    pub async fn invoke_streaming(self: &Arc<Self>, payload: Bytes) -> Result<StreamedInvocation, InvokeError> {
         if payload.len() > PAYLOAD_BYTES_MAX {
             return Err(InvokeError::TooLarge);
         }
@@ -219,11 +233,12 @@ impl Pool {
     }
 
     /// Runs an invocation, answers the caller, and then reports it.
-    async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit, answer: oneshot::Sender<Invocation>) {
+    async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit, answer: oneshot::Sender<StreamedInvocation>) {
         let request_id = random_id();
+        let mut answer = Some(answer);
         self.invocations.fetch_add(1, Ordering::Relaxed);
         self.note("Invocations", 1.0);
-        let (outcome, usage) = match self.run_instance(&request_id, payload).await {
+        let (outcome, usage) = match self.run_instance(&request_id, payload, &mut answer).await {
             Ok((outcome, usage)) => (outcome, Some(usage)),
             Err(error) => (Err(error), None),
         };
@@ -235,8 +250,11 @@ impl Pool {
             *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.message());
         }
         drop(permit);
-        // The caller may have stopped waiting.
-        drop(answer.send(Invocation { request_id: request_id.clone(), outcome }));
+        if let Some(answer) = answer {
+            // The caller may have stopped waiting.
+            let outcome = outcome.map(FunctionResult::Whole);
+            drop(answer.send(StreamedInvocation { request_id: request_id.clone(), outcome }));
+        }
         if let Some(usage) = usage {
             // The caller goes on first.
             tokio::task::yield_now().await;
@@ -244,11 +262,13 @@ impl Pool {
         }
     }
 
-    /// The outcome of an invocation, and its usage of the instance. An error did not reach one.
+    /// The outcome of an invocation, and its usage of the instance. An error did not reach one. Takes
+    /// the answer if the result is a stream, whose parts go to the caller one by one.
     async fn run_instance(
         &self,
         request_id: &str,
         payload: Bytes,
+        answer: &mut Option<oneshot::Sender<StreamedInvocation>>,
     ) -> Result<(Result<Bytes, FunctionError>, Usage), FunctionError> {
         let delay = self.faults.delay(self.names());
         if !delay.is_zero() {
@@ -262,7 +282,18 @@ impl Pool {
             return Err(FunctionError::crash(request_id, "signal: killed"));
         }
         let started = Instant::now();
-        let reply = self.deliver(&instance, request_id, payload).await;
+        let mut reply = self.deliver(&instance, request_id, payload).await;
+        let mut parts = None;
+        if let Ok(Reply::Stream(streamed)) = reply {
+            let (sender, receiver) = mpsc::channel(1);
+            let StreamedReply { content_type, parts: source } = streamed;
+            let outcome = Ok(FunctionResult::Stream(ResultStream { content_type, parts: receiver }));
+            if let Some(answer) = answer.take() {
+                drop(answer.send(StreamedInvocation { request_id: request_id.to_owned(), outcome }));
+            }
+            reply = self.stream(&instance, request_id, started, source, &sender).await;
+            parts = Some(sender);
+        }
         let mut usage = Usage { duration: started.elapsed(), init: instance.take_init(), memory: instance.memory() };
         if reply.is_err() {
             usage.memory.keep();
@@ -278,12 +309,47 @@ impl Pool {
                 self.keep(instance, generation);
                 match reply {
                     Reply::Response(body) => Ok(body),
+                    // The parts went to the caller.
+                    Reply::Stream(_) => Ok(Bytes::new()),
                     Reply::Error(body) => Err(FunctionError::of_handler(body)),
                     Reply::ResponseTooLarge => Err(FunctionError::response_too_large()),
                 }
             }
         };
+        if let (Some(parts), Err(error)) = (parts, &outcome) {
+            drop(parts.send(Err(error.clone())).await);
+        }
         Ok((outcome, usage))
+    }
+
+    /// Passes the parts of a result on to the caller, until its end, the end of the process, or the
+    /// timeout. A caller who has gone changes nothing for the function.
+    async fn stream(
+        &self,
+        instance: &Instance,
+        request_id: &str,
+        started: Instant,
+        mut source: mpsc::Receiver<Result<Bytes, Bytes>>,
+        caller: &mpsc::Sender<Result<Bytes, FunctionError>>,
+    ) -> Result<Reply, FunctionError> {
+        let conversation = async {
+            while let Some(part) = source.recv().await {
+                match part {
+                    Ok(part) => drop(caller.send(Ok(part)).await),
+                    Err(body) => return Reply::Error(body),
+                }
+            }
+            Reply::Response(Bytes::new())
+        };
+        let timeout = self.function.timeout;
+        tokio::select! {
+            biased;
+            reply = conversation => Ok(reply),
+            exit = instance.exited() => Err(FunctionError::crash(request_id, &exit)),
+            () = tokio::time::sleep(timeout.saturating_sub(started.elapsed())) => {
+                Err(FunctionError::timeout(request_id, timeout))
+            }
+        }
     }
 
     /// Delivers a request and waits for the response, the end of the process, or the timeout. After

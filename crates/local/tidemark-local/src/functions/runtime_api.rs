@@ -8,13 +8,17 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use http_body_util::BodyExt;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
@@ -25,6 +29,20 @@ use crate::guard;
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_BYTES_MAX: usize = 6 * 1024 * 1024;
+
+/// The header of a result that is streamed.
+pub(super) const RESPONSE_MODE: &str = "lambda-runtime-function-response-mode";
+
+/// The content type of a streamed result that begins with a prelude: status and headers as JSON.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/configuration-response-streaming.html>.
+pub const WITH_PRELUDE: &str = "application/vnd.awslambda.http-integration-response";
+
+/// The number of zero bytes behind a prelude.
+pub const PRELUDE_END_BYTES: usize = 8;
+
+/// Parts of a streamed result that wait for the client.
+const PARTS_WAITING_MAX: usize = 4;
 
 /// An invocation for an instance.
 #[derive(Debug)]
@@ -45,14 +63,25 @@ pub struct Delivery {
 }
 
 /// An instance's response to an invocation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Reply {
     /// The function's result.
     Response(Bytes),
+    /// The function's result, which it is still sending.
+    Stream(StreamedReply),
     /// The function's error in the runtime's format: `{"errorType", "errorMessage", ...}`.
     Error(Bytes),
     /// The result exceeds [`PAYLOAD_BYTES_MAX`].
     ResponseTooLarge,
+}
+
+/// A result that a function sends part by part.
+#[derive(Debug)]
+pub struct StreamedReply {
+    /// The content type of the request to the Runtime API. It tells whether a prelude comes first.
+    pub content_type: Option<HeaderValue>,
+    /// The parts. An error, in the runtime's format, is the last one.
+    pub parts: mpsc::Receiver<Result<Bytes, Bytes>>,
 }
 
 /// The progress of an instance's init phase.
@@ -166,16 +195,53 @@ async fn next(State(state): State<Arc<ApiState>>) -> Response {
     (headers, delivery.payload).into_response()
 }
 
-async fn response(
-    State(state): State<Arc<ApiState>>,
-    Path(id): Path<String>,
-    body: Result<Bytes, BytesRejection>,
-) -> Response {
-    let (reply, status) = match body {
+async fn response(State(state): State<Arc<ApiState>>, Path(id): Path<String>, request: Request) -> Response {
+    let mode = request.headers().get(RESPONSE_MODE);
+    if mode.is_some_and(|mode| mode.as_bytes().eq_ignore_ascii_case(b"streaming")) {
+        let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
+        let (sender, parts) = mpsc::channel(PARTS_WAITING_MAX);
+        let answer = settle(&state, &id, Reply::Stream(StreamedReply { content_type, parts }), StatusCode::ACCEPTED);
+        if answer.status() == StatusCode::ACCEPTED {
+            pass_on(request.into_body(), &sender).await;
+        }
+        return answer;
+    }
+    let (reply, status) = match Bytes::from_request(request, &()).await {
         Ok(body) => (Reply::Response(body), StatusCode::ACCEPTED),
         Err(rejection) => (Reply::ResponseTooLarge, rejection.status()),
     };
     settle(&state, &id, reply, status)
+}
+
+/// Passes the parts of a streamed result on, until its end or until nobody wants them.
+async fn pass_on(mut body: Body, sender: &mpsc::Sender<Result<Bytes, Bytes>>) {
+    while let Some(frame) = body.frame().await {
+        let part = match frame.map(http_body::Frame::into_data) {
+            Ok(Ok(data)) => Ok(data),
+            Ok(Err(frame)) => match frame.trailers_ref().and_then(error_of) {
+                Some(error) => Err(error),
+                None => continue,
+            },
+            Err(error) => Err(failure("Runtime.TruncatedResponse", &error.to_string())),
+        };
+        let is_last = part.is_err();
+        if sender.send(part).await.is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// The error that a function reports after a part of its result.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html>.
+fn error_of(trailers: &HeaderMap) -> Option<Bytes> {
+    let kind = trailers.get("lambda-runtime-function-error-type")?;
+    let body = trailers.get("lambda-runtime-function-error-body").and_then(|body| STANDARD.decode(body).ok());
+    Some(body.map_or_else(|| failure(&String::from_utf8_lossy(kind.as_bytes()), "the stream failed"), Bytes::from))
+}
+
+fn failure(kind: &str, message: &str) -> Bytes {
+    json!({ "errorType": kind, "errorMessage": message }).to_string().into()
 }
 
 async fn error(State(state): State<Arc<ApiState>>, Path(id): Path<String>, body: Bytes) -> Response {
@@ -195,10 +261,7 @@ fn settle(state: &ApiState, id: &str, reply: Reply, status: StatusCode) -> Respo
             drop(sender.send(reply));
             status.into_response()
         }
-        None => {
-            let body = r#"{"errorType":"InvalidRequestID","errorMessage":"Invalid request ID"}"#;
-            (StatusCode::BAD_REQUEST, body).into_response()
-        }
+        None => (StatusCode::BAD_REQUEST, failure("InvalidRequestID", "Invalid request ID")).into_response(),
     }
 }
 

@@ -47,6 +47,16 @@ pub(crate) fn read_v1(result: &[u8]) -> Option<Response<Body>> {
     Some(response)
 }
 
+/// The response without a body that the prelude of a streamed result describes; `None` if it
+/// describes none. The status is 200 if it names none.
+#[must_use]
+pub(crate) fn of_prelude(prelude: &[u8]) -> Option<Response<Body>> {
+    let mut fields: Map<String, Value> = serde_json::from_slice(prelude).ok()?;
+    fields.entry("statusCode").or_insert(200.into());
+    fields.remove("body");
+    explicit(&fields)
+}
+
 /// The gateway's own response: `{"message": ...}`.
 #[must_use]
 pub(crate) fn message(status: StatusCode, message: &str) -> Response<Body> {

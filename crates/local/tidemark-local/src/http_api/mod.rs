@@ -13,6 +13,7 @@ mod event_v1;
 pub(crate) mod integration_response;
 pub(crate) mod multi_value;
 pub(crate) mod routes;
+mod streamed_response;
 pub(crate) mod throttle;
 
 use std::net::SocketAddr;
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, to_bytes};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use jiff::Timestamp;
 use tower::ServiceExt;
@@ -32,7 +33,7 @@ use tower_http::services::ServeDir;
 pub(crate) use routes::RouteError;
 
 use crate::arn;
-use crate::functions::{Functions, InvokeError, Pool};
+use crate::functions::{FunctionResult, Functions, InvokeError, Pool};
 use crate::metrics::{Metrics, Subject};
 use crate::stack::{ApiKind, HttpApi, PayloadFormat, Route};
 use authorizers::{Authorizer, AuthorizerRequest};
@@ -45,8 +46,12 @@ pub(crate) const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// Maximum size of the request line and headers together, bytes.
 pub(crate) const HEADERS_BYTES_MAX: usize = 10_240;
 
-/// How long a function may take for a request.
+/// How long a function may take for a request of an API.
 pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(29);
+
+/// The same for a function URL, whose limit is that of the function: more than the longest one, with
+/// the start of an instance.
+const URL_TIMEOUT: Duration = Duration::from_secs(960);
 
 /// The APIs of a stack, and its static pages.
 #[derive(Debug)]
@@ -219,11 +224,21 @@ impl Api {
         if let Some(grant) = grant {
             grant.add_to(&mut event, *payload, kind);
         }
-        let invocation = pool.invoke(event.to_string().into());
-        match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
+        let is_streamed = self.definition.streams_responses;
+        let invocation = pool.invoke_streaming(event.to_string().into());
+        let limit = if kind == ApiKind::FunctionUrl { URL_TIMEOUT } else { INTEGRATION_TIMEOUT };
+        match tokio::time::timeout(limit, invocation).await {
             Ok(Ok(invocation)) => match invocation.outcome {
                 Err(_) => errors::function_failed(kind),
-                Ok(body) => match payload {
+                Ok(FunctionResult::Stream(parts)) => streamed_response::of(parts, kind, is_streamed).await,
+                // As on AWS, a URL that streams sends a whole result as it is.
+                Ok(FunctionResult::Whole(body)) if is_streamed => {
+                    let mut response = Response::new(Body::from(body));
+                    let json = HeaderValue::from_static("application/json");
+                    response.headers_mut().insert(header::CONTENT_TYPE, json);
+                    response
+                }
+                Ok(FunctionResult::Whole(body)) => match payload {
                     PayloadFormat::V2 => integration_response::read(&body),
                     PayloadFormat::V1 | PayloadFormat::LoadBalancer { .. } => {
                         integration_response::read_v1(&body).unwrap_or_else(|| errors::function_failed(kind))

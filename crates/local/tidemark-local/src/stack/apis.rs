@@ -69,6 +69,8 @@ pub struct HttpApi {
     pub stage_variables: BTreeMap<String, String>,
     /// `BinaryMediaTypes` of a REST API: bodies of these types arrive as base64.
     pub binary_media_types: Vec<String>,
+    /// `InvokeMode: RESPONSE_STREAM` of a function URL.
+    pub streams_responses: bool,
     /// `CorsConfiguration` or `Cors`.
     pub cors: Option<Cors>,
     /// `DefaultRouteSettings` or `MethodSettings`: steady requests per second, and burst.
@@ -88,6 +90,7 @@ impl HttpApi {
             stage: "$default".to_owned(),
             stage_variables: BTreeMap::new(),
             binary_media_types: Vec::new(),
+            streams_responses: false,
             cors: None,
             throttle: None,
             authorizers: Vec::new(),

@@ -8,22 +8,26 @@ use crate::stack::{ApiKind, HttpApi, PayloadFormat, Route};
 /// The URL of the function with this logical id, and its only route.
 pub(super) fn read(id: &str, properties: &Properties<'_>) -> Option<(HttpApi, Route)> {
     let config = properties.map("FunctionUrlConfig")?;
-    check_settings(&config);
+    let streams_responses = read_settings(&config);
     let cors = config.raw("Cors").and_then(|node| cors_of(&config, node));
     config.finish("a function URL", &[]);
     // The id that SAM gives the URL.
-    let api = HttpApi { cors, ..HttpApi::new(&format!("{id}Url"), ApiKind::FunctionUrl) };
+    let api = HttpApi { cors, streams_responses, ..HttpApi::new(&format!("{id}Url"), ApiKind::FunctionUrl) };
     let route = Route::new(&api.logical_id, "$default", PayloadFormat::V2);
     Some((api, route))
 }
 
-/// Records the settings of a URL that have no effect here.
-pub(super) fn check_settings(config: &Properties<'_>) {
+/// Whether the URL streams responses. Records a setting that has no effect here.
+pub(super) fn read_settings(config: &Properties<'_>) -> bool {
     if config.required("AuthType").is_some_and(|kind| kind == "AWS_IAM") {
         config.resolver.problems.ignored(&config.node, routes::IAM_IGNORED);
     }
-    if config.text("InvokeMode").is_some_and(|mode| mode == "RESPONSE_STREAM") {
-        let message = "responses are not streamed on this machine: a client gets the whole response at its end";
-        config.resolver.problems.ignored(&config.node, message);
+    match config.text("InvokeMode").as_deref() {
+        None | Some("BUFFERED") => false,
+        Some("RESPONSE_STREAM") => true,
+        Some(other) => {
+            let message = format!("InvokeMode must be BUFFERED or RESPONSE_STREAM, not {other}");
+            config.wrong(&config.node, message).unwrap_or_default()
+        }
     }
 }

@@ -63,11 +63,11 @@ fn mapping(id: &str, properties: &Properties<'_>, stack: &mut Stack) -> Option<(
 
 fn url(id: &str, properties: &Properties<'_>, stack: &mut Stack) -> Option<()> {
     let function = function(properties, "TargetFunctionArn", stack)?;
-    function_url::check_settings(properties);
+    let streams_responses = function_url::read_settings(properties);
     properties.raw("Qualifier");
     let cors = properties.raw("Cors").and_then(|node| cors_of(properties, node));
     properties.finish("a function URL", &[]);
-    stack.http_apis.push(HttpApi { cors, ..HttpApi::new(id, ApiKind::FunctionUrl) });
+    stack.http_apis.push(HttpApi { cors, streams_responses, ..HttpApi::new(id, ApiKind::FunctionUrl) });
     let route = Route::new(id, "$default", PayloadFormat::V2);
     stack.functions[function].routes.push(Route { authorizer: RouteAuthorizer::None, ..route });
     Some(())

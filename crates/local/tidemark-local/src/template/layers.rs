@@ -4,8 +4,8 @@ use super::properties::Properties;
 use super::yaml::{Node, NodeKind};
 use crate::stack::is_web_adapter;
 
-/// Variables of the adapter that have no effect here.
-const INVOKE_MODES: [&str; 2] = ["AWS_LWA_INVOKE_MODE", "AWS_LWA_ENABLE_COMPRESSION"];
+/// A variable of the adapter that has no effect here.
+const COMPRESSION: &str = "AWS_LWA_ENABLE_COMPRESSION";
 
 /// The function's layers. A layer other than the adapter has no files here, so it is a warning.
 pub(super) fn read(properties: &Properties<'_>) -> Vec<String> {
@@ -17,7 +17,7 @@ pub(super) fn read(properties: &Properties<'_>) -> Vec<String> {
     };
     let layers: Vec<String> = layers.iter().filter_map(|layer| adapter(layer, properties)).collect();
     if !layers.is_empty() {
-        warn_of_variables(properties);
+        warn_of_compression(properties);
     }
     layers
 }
@@ -46,14 +46,13 @@ fn nested(node: &Node) -> String {
     node.items().unwrap_or_default().iter().filter_map(Node::as_text).collect::<Vec<_>>().join(":")
 }
 
-fn warn_of_variables(properties: &Properties<'_>) {
+fn warn_of_compression(properties: &Properties<'_>) {
     let variables = properties.node.get("Environment").and_then(|environment| environment.get("Variables"));
-    for name in INVOKE_MODES {
-        let Some(value) = variables.and_then(|variables| variables.get(name)) else { continue };
-        if matches!(value.as_text(), Some("response_stream" | "RESPONSE_STREAM" | "true")) {
-            let message = format!("{name} has no effect on this machine: answers are buffered and not compressed");
-            properties.resolver.problems.ignored(value, message);
-        }
+    if let Some(value) = variables.and_then(|variables| variables.get(COMPRESSION))
+        && value.as_text() == Some("true")
+    {
+        let message = format!("{COMPRESSION} has no effect on this machine: answers are not compressed");
+        properties.resolver.problems.ignored(value, message);
     }
 }
 

@@ -27,6 +27,7 @@ mod metrics;
 mod process;
 mod queues;
 mod ssm;
+mod streaming;
 mod streams;
 mod support;
 #[cfg(feature = "watch")]

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -22,7 +23,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use super::runtime_api::PAYLOAD_BYTES_MAX;
+use super::runtime_api::{PAYLOAD_BYTES_MAX, RESPONSE_MODE, WITH_PRELUDE};
 use crate::stack::Function;
 use event::{AdapterRequest, EventShape};
 pub(super) use settings::Settings;
@@ -45,6 +46,12 @@ pub(super) struct WebAdapter {
     ports: Vec<u16>,
     env_config: Value,
     client: Client<HttpConnector, Body>,
+}
+
+/// What the adapter sends to the Runtime API.
+enum Answer {
+    Whole(String),
+    Stream(Body),
 }
 
 /// Why an invocation has no answer.
@@ -107,11 +114,19 @@ impl WebAdapter {
                 Some(port) => port,
                 None => *port.insert(self.ready().await),
             };
-            let (kind, body) = match self.answer(server, &headers, &event).await {
-                Ok(body) => ("response", body),
-                Err(error) => ("error", failure(&error.to_string())),
+            let request = Request::post(format!("http://{}/{RUNTIME}/{id}/response", self.runtime_api));
+            let request = match self.answer(server, &headers, &event).await {
+                Ok(Answer::Whole(body)) => request.header(CONTENT_TYPE, "application/json").body(Body::from(body)),
+                Ok(Answer::Stream(body)) => {
+                    request.header(CONTENT_TYPE, WITH_PRELUDE).header(RESPONSE_MODE, "streaming").body(body)
+                }
+                Err(error) => request
+                    .uri(format!("http://{}/{RUNTIME}/{id}/error", self.runtime_api))
+                    .header(CONTENT_TYPE, "application/json")
+                    .body(Body::from(failure(&error.to_string()))),
             };
-            if self.post(&format!("{id}/{kind}"), body).await.is_err() {
+            let Ok(request) = request else { return };
+            if self.client.request(request).await.is_err() {
                 return;
             }
         }
@@ -156,14 +171,8 @@ impl WebAdapter {
         Ok((parts.headers, axum::body::to_bytes(Body::new(body), PAYLOAD_BYTES_MAX).await?))
     }
 
-    async fn post(&self, path: &str, body: String) -> Result<(), AdapterError> {
-        let request = Request::post(format!("http://{}/{RUNTIME}/{path}", self.runtime_api));
-        self.client.request(request.header("content-type", "application/json").body(Body::from(body))?).await?;
-        Ok(())
-    }
-
     /// Sends an event to the server, and returns the function's response.
-    async fn answer(&self, port: u16, headers: &HeaderMap, event: &[u8]) -> Result<String, AdapterError> {
+    async fn answer(&self, port: u16, headers: &HeaderMap, event: &[u8]) -> Result<Answer, AdapterError> {
         let mut request = event::request(event, &self.settings)?;
         request.headers.insert("x-amzn-lambda-context", self.lambda_context(headers).parse()?);
         self.settings.move_authorization(&mut request.headers);
@@ -174,11 +183,14 @@ impl WebAdapter {
             return Err(format!("Request failed with configured error status code: {status}").into());
         }
         let (parts, body) = response.into_parts();
+        if self.settings.streams_responses && shape != EventShape::PassThrough {
+            return Ok(Answer::Stream(response::streamed(&parts, body)));
+        }
         let body = axum::body::to_bytes(body, PAYLOAD_BYTES_MAX).await?;
-        Ok(match shape {
+        Ok(Answer::Whole(match shape {
             EventShape::PassThrough => response::pass_through(&body),
             shape => response::of_http(shape, &parts, &body).to_string(),
-        })
+        }))
     }
 
     async fn call(&self, port: u16, request: AdapterRequest) -> Result<Response<Body>, AdapterError> {

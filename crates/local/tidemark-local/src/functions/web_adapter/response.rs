@@ -1,13 +1,16 @@
 //! Turns the server's answer into the function's response.
 
+use axum::body::Body;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE, TRANSFER_ENCODING};
 use axum::http::response::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures::{StreamExt, stream};
 use serde_json::{Map, Value, json};
 
 use super::event::EventShape;
+use crate::functions::PRELUDE_END_BYTES;
 
 /// The beginnings of content types that are sent as text.
 const TEXT_TYPES: [&str; 5] =
@@ -17,6 +20,17 @@ const TEXT_TYPES: [&str; 5] =
 pub(super) fn pass_through(body: &[u8]) -> String {
     let json = serde_json::from_slice(body);
     json.unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned())).to_string()
+}
+
+/// The response as a stream: a prelude, and the server's body as it comes.
+pub(super) fn streamed(parts: &Parts, body: Body) -> Body {
+    let cookies = values(&parts.headers, SET_COOKIE.as_str());
+    let mut headers = parts.headers.clone();
+    headers.remove(TRANSFER_ENCODING);
+    headers.remove(SET_COOKIE);
+    let prelude = json!({ "statusCode": parts.status.as_u16(), "headers": single(&headers), "cookies": cookies });
+    let prelude = format!("{prelude}{}", "\0".repeat(PRELUDE_END_BYTES));
+    Body::from_stream(stream::iter([Ok(prelude.into())]).chain(body.into_data_stream()))
 }
 
 /// The response in the format of the event's source.

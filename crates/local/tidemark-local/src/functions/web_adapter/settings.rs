@@ -21,6 +21,7 @@ pub(in crate::functions) struct Settings {
     pub(super) pass_through_path: String,
     pub(super) async_init: bool,
     pub(super) error_status_codes: StatusCodes,
+    pub(super) streams_responses: bool,
     authorization_source: Option<String>,
 }
 
@@ -44,6 +45,7 @@ impl Settings {
             pass_through_path: get("PASS_THROUGH_PATH").unwrap_or("/events").to_owned(),
             async_init: get("ASYNC_INIT").is_some_and(|value| value.eq_ignore_ascii_case("true")),
             error_status_codes: get("ERROR_STATUS_CODES").map(StatusCodes::parse).unwrap_or_default(),
+            streams_responses: get("INVOKE_MODE").is_some_and(|mode| mode.eq_ignore_ascii_case("response_stream")),
             authorization_source: get("AUTHORIZATION_SOURCE").map(str::to_owned),
         }
     }

@@ -1,0 +1,72 @@
+//! The HTTP response of a function that streams its result: a prelude with status and headers, eight
+//! zero bytes, and the body.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, header};
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use futures::stream;
+
+use super::{errors, integration_response};
+use crate::functions::{PRELUDE_END_BYTES, ResultStream, WITH_PRELUDE};
+use crate::stack::ApiKind;
+
+/// What ends a prelude.
+const SEPARATOR: [u8; PRELUDE_END_BYTES] = [0; PRELUDE_END_BYTES];
+
+/// The most bytes of a prelude. Headers that are longer than that reach no client.
+const PRELUDE_BYTES_MAX: usize = 128 * 1024;
+
+/// The response for a streamed result. `is_streamed`: the client gets each part when the function
+/// sends it, and an error ends the connection. Otherwise it gets the whole body, or a failure.
+pub(super) async fn of(mut parts: ResultStream, kind: ApiKind, is_streamed: bool) -> Response<Body> {
+    let (mut response, begun) = if parts.content_type.as_ref().is_some_and(|value| value == WITH_PRELUDE) {
+        match prelude(&mut parts).await {
+            Ok(read) => read,
+            Err(why) => {
+                tracing::error!("the function's stream has no usable prelude: {why}");
+                return errors::function_failed(kind);
+            }
+        }
+    } else {
+        let mut response = Response::new(Body::empty());
+        if let Some(content_type) = parts.content_type.clone() {
+            response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        }
+        (response, Bytes::new())
+    };
+    let octets = HeaderValue::from_static("application/octet-stream");
+    response.headers_mut().entry(header::CONTENT_TYPE).or_insert(octets);
+    if !is_streamed {
+        return match parts.joined().await {
+            Ok(rest) => response.map(|_| Body::from([begun, rest].concat())),
+            Err(_) => errors::function_failed(kind),
+        };
+    }
+    let rest = stream::unfold(parts, async |mut parts| {
+        let part = parts.next().await?.map_err(|error| String::from_utf8_lossy(&error.body).into_owned());
+        Some((part, parts))
+    });
+    let first = stream::iter((!begun.is_empty()).then_some(Ok::<_, String>(begun)));
+    response.map(|_| Body::from_stream(first.chain(rest)))
+}
+
+/// Reads a prelude: the response without its body, and the part of the body that came with it.
+async fn prelude(parts: &mut ResultStream) -> Result<(Response<Body>, Bytes), String> {
+    let mut read = BytesMut::new();
+    let end = loop {
+        let part = parts.next().await.ok_or("it ends before eight zero bytes")?;
+        let searched = read.len().saturating_sub(SEPARATOR.len());
+        read.extend_from_slice(&part.map_err(|error| String::from_utf8_lossy(&error.body).into_owned())?);
+        let found = read[searched..].windows(SEPARATOR.len()).position(|bytes| bytes == SEPARATOR);
+        match found {
+            Some(found) => break searched + found,
+            None if read.len() > PRELUDE_BYTES_MAX => return Err(format!("it has over {PRELUDE_BYTES_MAX} bytes")),
+            None => {}
+        }
+    };
+    let prelude = read.split_to(end);
+    let response = integration_response::of_prelude(&prelude);
+    let response = response.ok_or_else(|| format!("not a response: {}", String::from_utf8_lossy(&prelude)))?;
+    Ok((response, read.freeze().split_off(SEPARATOR.len())))
+}
