@@ -174,9 +174,22 @@ async fn recent_metrics(State(admin): State<Arc<AdminState>>) -> Response {
 }
 
 /// The functions' variables, one per line: the `--env-file` of `cargo lambda watch`.
-async fn environment(State(admin): State<Arc<AdminState>>) -> String {
-    let variables = admin.functions.environment().into_iter();
-    variables.map(|(name, value)| format!("{name}={value}\n")).collect()
+async fn environment(State(admin): State<Arc<AdminState>>, Query(of): Query<EnvironmentOf>) -> Response {
+    let pools = match of.function.as_deref().map(|name| admin.functions.get(name)) {
+        None => admin.functions.all(),
+        Some(Some(pool)) => std::slice::from_ref(pool),
+        Some(None) => return bad_request("no function has this name"),
+    };
+    let variables = admin.functions.environment(pools).into_iter();
+    variables.map(|(name, value)| format!("{name}={value}\n")).collect::<String>().into_response()
+}
+
+/// Whose variables are shown.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnvironmentOf {
+    /// One function; without it, all of them together.
+    function: Option<String>,
 }
 
 /// For each function: the requests that its role refused, how often each of its grants was used,

@@ -86,8 +86,8 @@ fn functions(stack: &Stack) -> Vec<String> {
     let mut lines = Vec::new();
     for function in &stack.functions {
         let Function { memory_size_mib, timeout, .. } = function;
-        let name = function.short_name();
-        lines.push(format!("{name}  ({memory_size_mib} MB, {} s)", timeout.as_secs()));
+        let (name, id) = (function.short_name(), &function.logical_id);
+        lines.push(format!("{name}  ({id}, {memory_size_mib} MB, {} s)", timeout.as_secs()));
         lines.extend(function.routes.iter().map(|route| format!("  {}", route.route_key)));
         let sockets = stack.web_socket_api.iter().flat_map(|api| &api.routes);
         let sockets = sockets.filter(|route| route.function == function.logical_id);
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(
             functions(&stack),
             [
-                "stats-reader  (256 MB, 10 s)",
+                "stats-reader  (F, 256 MB, 10 s)",
                 "  GET /stats/total",
                 "  WebSocket $connect",
                 "  events of orders by paid",

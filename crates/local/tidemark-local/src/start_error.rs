@@ -27,7 +27,7 @@ use crate::websocket_api;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The template does not exist or cannot be read.
-    #[error("cannot read {path}")]
+    #[error("cannot read the template {path} (--template / TIDEMARK_TEMPLATE names another)")]
     Template {
         /// The path of the template.
         path: PathBuf,

@@ -124,10 +124,10 @@ impl Functions {
         &self.metrics
     }
 
-    /// The [`environment::portable`] variables of all functions together.
+    /// The [`environment::portable`] variables of these functions together.
     #[must_use]
-    pub fn environment(&self) -> BTreeMap<String, String> {
-        self.pools.iter().flat_map(|pool| environment::portable(pool.function(), self.launcher.endpoints())).collect()
+    pub fn environment(&self, pools: &[Arc<Pool>]) -> BTreeMap<String, String> {
+        pools.iter().flat_map(|pool| environment::portable(pool.function(), self.launcher.endpoints())).collect()
     }
 
     /// A function by its binary's name, its own name, its ARN or its logical id.

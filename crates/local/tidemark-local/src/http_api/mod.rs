@@ -17,7 +17,7 @@ mod streamed_response;
 pub(crate) mod throttle;
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use jiff::Timestamp;
+use percent_encoding::percent_decode_str;
+use tokio::fs;
 use tower::ServiceExt;
 use tower_http::compression::Compression;
 use tower_http::services::ServeDir;
@@ -57,8 +59,15 @@ const URL_TIMEOUT: Duration = Duration::from_secs(960);
 #[derive(Debug)]
 pub(crate) struct HttpApis {
     apis: Vec<Api>,
-    pages: Option<ServeDir>,
+    pages: Option<Pages>,
     metrics: Arc<Metrics>,
+}
+
+/// A folder of static pages.
+#[derive(Debug)]
+struct Pages {
+    files: ServeDir,
+    folder: PathBuf,
 }
 
 /// One API, with its own routes.
@@ -100,7 +109,7 @@ impl HttpApis {
             Ok(Api { definition: api.clone(), routes: Routes::new(routes)?, bucket })
         };
         let apis = apis.iter().map(of).collect::<Result<_, RouteError>>()?;
-        Ok(Self { apis, pages: pages.map(ServeDir::new), metrics: Arc::clone(functions.metrics()) })
+        Ok(Self { apis, pages: pages.map(Pages::new), metrics: Arc::clone(functions.metrics()) })
     }
 
     /// Responds to a request on the stack's own port: by the first API, or by a static page.
@@ -163,14 +172,27 @@ impl HttpApis {
 
     /// The static file for a request, if there is one.
     async fn page(&self, parts: &Parts) -> Option<Response<Body>> {
-        let files = self.pages.as_ref()?;
-        if parts.method != Method::GET && parts.method != Method::HEAD {
+        let pages = self.pages.as_ref()?;
+        if parts.method != Method::GET && parts.method != Method::HEAD || !pages.holds(parts.uri.path()).await {
             return None;
         }
         let request = Request::from_parts(parts.clone(), Body::empty());
-        let response = Compression::new(files.clone()).oneshot(request).await.ok()?;
+        let response = Compression::new(pages.files.clone()).oneshot(request).await.ok()?;
         let found = response.status() != StatusCode::NOT_FOUND;
         found.then(|| response.map(Body::new))
+    }
+}
+
+impl Pages {
+    fn new(folder: &Path) -> Self {
+        Self { files: ServeDir::new(folder), folder: folder.to_owned() }
+    }
+
+    /// Whether a path is in the folder. A link that leads out of it is not.
+    async fn holds(&self, path: &str) -> bool {
+        let path = percent_decode_str(path.trim_start_matches('/')).decode_utf8_lossy().into_owned();
+        let (folder, file) = tokio::join!(fs::canonicalize(&self.folder), fs::canonicalize(self.folder.join(path)));
+        folder.is_ok_and(|folder| file.is_ok_and(|file| file.starts_with(folder)))
     }
 }
 
@@ -238,12 +260,19 @@ impl Api {
                     response.headers_mut().insert(header::CONTENT_TYPE, json);
                     response
                 }
-                Ok(FunctionResult::Whole(body)) => match payload {
-                    PayloadFormat::V2 => integration_response::read(&body),
-                    PayloadFormat::V1 | PayloadFormat::LoadBalancer { .. } => {
-                        integration_response::read_v1(&body).unwrap_or_else(|| errors::function_failed(kind))
-                    }
-                },
+                Ok(FunctionResult::Whole(body)) => {
+                    let read = match payload {
+                        PayloadFormat::V2 => integration_response::read(&body),
+                        PayloadFormat::V1 | PayloadFormat::LoadBalancer { .. } => integration_response::read_v1(&body),
+                    };
+                    read.unwrap_or_else(|why| {
+                        let (function, api) = (pool.function().short_name(), &self.definition.logical_id);
+                        tracing::error!(
+                            "{function} | its result is no response of {api} ({kind:?}, {payload:?}): {why}"
+                        );
+                        errors::function_failed(kind)
+                    })
+                }
             },
             Ok(Err(InvokeError::TooLarge)) => errors::too_large(kind),
             Ok(Err(InvokeError::Throttled | InvokeError::Stopping)) => errors::unavailable(kind),

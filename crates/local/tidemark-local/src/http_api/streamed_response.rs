@@ -66,7 +66,5 @@ async fn prelude(parts: &mut ResultStream) -> Result<(Response<Body>, Bytes), St
         }
     };
     let prelude = read.split_to(end);
-    let response = integration_response::of_prelude(&prelude);
-    let response = response.ok_or_else(|| format!("not a response: {}", String::from_utf8_lossy(&prelude)))?;
-    Ok((response, read.freeze().split_off(SEPARATOR.len())))
+    Ok((integration_response::of_prelude(&prelude)?, read.freeze().split_off(SEPARATOR.len())))
 }

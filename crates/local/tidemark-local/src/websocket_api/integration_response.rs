@@ -17,21 +17,24 @@ pub(super) struct IntegrationResponse {
     pub body: Option<String>,
 }
 
-/// Parses a result; `None` if it has no status, which API Gateway treats as a failure.
-#[must_use]
-pub(super) fn read(result: &[u8]) -> Option<IntegrationResponse> {
-    let result: Value = serde_json::from_slice(result).ok()?;
-    let status = match result.get("statusCode")? {
-        Value::Number(number) => u16::try_from(number.as_u64()?).ok()?,
-        Value::String(text) => text.parse().ok()?,
-        _ => return None,
+/// Parses a result. API Gateway takes one without a status for a failure.
+///
+/// # Errors
+/// Why it is no response.
+pub(super) fn read(result: &[u8]) -> Result<IntegrationResponse, String> {
+    let result: Value = serde_json::from_slice(result).map_err(|error| format!("it is not JSON: {error}"))?;
+    let status = match result.get("statusCode").ok_or("`statusCode` is missing")? {
+        Value::Number(number) => number.as_u64().and_then(|number| u16::try_from(number).ok()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
     };
-    let status = StatusCode::from_u16(status).ok().filter(|status| !status.is_informational())?;
+    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.filter(|status| !status.is_informational()).ok_or("`statusCode` is not a status from 200")?;
     let mut headers = result.get("headers").and_then(Value::as_object).into_iter().flatten();
     let protocol = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
     let protocol = protocol.and_then(|(_, value)| HeaderValue::from_str(value.as_str()?).ok());
     let body = result.get("body").and_then(Value::as_str).map(str::to_owned);
-    Some(IntegrationResponse { status, protocol, body })
+    Ok(IntegrationResponse { status, protocol, body })
 }
 
 #[cfg(test)]
@@ -46,15 +49,15 @@ mod tests {
             protocol: Some(HeaderValue::from_static("v1")),
             body: Some("hello".to_owned()),
         };
-        assert_eq!(answer, Some(expected));
-        assert_eq!(read(br#"{"statusCode": "401"}"#).map(|answer| answer.status), Some(StatusCode::UNAUTHORIZED));
+        assert_eq!(answer, Ok(expected));
+        assert_eq!(read(br#"{"statusCode": "401"}"#).map(|answer| answer.status), Ok(StatusCode::UNAUTHORIZED));
     }
 
     #[test]
     fn a_result_without_a_status_is_a_failure() {
         for result in ["", "null", "{}", r#"{"statusCode": 101}"#, r#"{"statusCode": 70000}"#, r#"{"statusCode": []}"#]
         {
-            assert_eq!(read(result.as_bytes()), None, "{result}");
+            assert!(read(result.as_bytes()).is_err(), "{result}");
         }
     }
 }

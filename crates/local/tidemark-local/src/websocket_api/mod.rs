@@ -330,7 +330,9 @@ impl WebSocketServer {
 async fn call(route: &Route, event: &Value) -> Option<IntegrationResponse> {
     let invocation = route.pool.invoke(event.to_string().into());
     let invocation = tokio::time::timeout(route.timeout, invocation).await.ok()?.ok()?;
-    integration_response::read(&invocation.outcome.ok()?)
+    let read = integration_response::read(&invocation.outcome.ok()?);
+    let function = route.pool.function().short_name();
+    read.inspect_err(|why| tracing::error!("{function} | its result is no response of a WebSocket API: {why}")).ok()
 }
 
 /// Sends API Gateway's own error message.

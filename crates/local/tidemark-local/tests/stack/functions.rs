@@ -22,6 +22,11 @@ async fn pid(running: &RunningStack) -> u64 {
     context["pid"].as_u64().unwrap()
 }
 
+async fn environment(running: &RunningStack, function: &str) -> Response {
+    let url = format!("{}/_local/environment?function={function}", running.admin.addresses.http);
+    Client::new().get(url).send().await.unwrap()
+}
+
 #[tokio::test]
 async fn function_is_invoked_by_each_name_with_its_environment() {
     let running = Stage::new("", "").start().await;
@@ -39,7 +44,10 @@ async fn function_is_invoked_by_each_name_with_its_environment() {
         assert_eq!(context["memory"], "128");
         assert_eq!(context["dynamodb"], json!(running.admin.addresses.dynamodb));
         assert_eq!(context["timeLeft"], true);
+        let variables = environment(&running, name).await.text().await.unwrap();
+        assert!(variables.contains("GREETING=hello from us-east-1\n"), "{name}: {variables}");
     }
+    assert_eq!(environment(&running, "nobody").await.status(), StatusCode::BAD_REQUEST);
     running.stop().await;
 }
 

@@ -71,6 +71,10 @@ async fn pages_are_served_if_only_the_default_route_matches() {
     assert!(get("/things/1").await.contains("GET /things/{id}"), "a route comes before a file");
     assert!(get("/elsewhere").await.contains("\"routeKey\":\"$default\""));
     assert!(get("/..%2ftemplate.yaml").await.contains("\"routeKey\":\"$default\""), "nothing outside the folder");
+    std::os::unix::fs::symlink(stage.path("template.yaml"), stage.path("pages/link")).unwrap();
+    assert!(get("/link").await.contains("\"routeKey\":\"$default\""), "no link out of the folder");
+    std::os::unix::fs::symlink("index.html", stage.path("pages/inner")).unwrap();
+    assert_eq!(get("/inner").await, "<h1>page</h1>");
     running.stop().await;
 }
 

@@ -73,7 +73,7 @@ fn the_banner_lists_functions_and_addresses_and_ends_with_ready() {
     let mut stack = Stack::start(&stage);
     let banner = stack.banner.join("\n");
     for part in [
-        "test_function  (128 MB, 29 s)",
+        "test_function  (TestFunction, 128 MB, 29 s)",
         "  GET /things/{id}",
         "  stream of things, up to 10 records per batch",
         "DynamoDB",
