@@ -3,7 +3,7 @@
 //! oracle in SQL expects of the present rows, and PostgreSQL has what was answered.
 //!
 //! `SEED` and `ONE_OF` (of how many rows one is kept) change a run that is made by hand:
-//! `ONE_OF=1 SEED=7 cargo test ... -- migration::foreign_cutover:: --nocapture`.
+//! `ONE_OF=1 SEED=7 cargo test ... -- foreign_cutover:: --nocapture`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use fastrand::Rng;
 use migration_tests::foreign::Source;
 use migration_tests::foreign_traffic::{Column, Told, Traffic};
 use migration_tests::{Migration, Postgres};
+use serde_json::{Map, Value, json};
 use tidemark_migrate::cutover::Writer;
 use tidemark_migrate::mapping::Mapping;
 use tokio_postgres::Client;
@@ -62,6 +63,14 @@ impl Live {
     }
 }
 
+/// Whether a report needs a review only because the traffic wrote values that the mapping leaves out.
+fn only_leaves_out(report: &[u8]) -> bool {
+    let report: Value = serde_json::from_slice(report).unwrap_or_default();
+    let is_complete = report["leftOut"].as_object().is_none_or(Map::is_empty);
+    let differences = report["compared"]["differences"].as_u64().unwrap_or_default();
+    !is_complete && differences == 0 && report["stuck"] == json!([])
+}
+
 /// A source in a run, with what its programs were told.
 struct Moving {
     live: &'static Live,
@@ -103,6 +112,7 @@ impl Moving {
             match output.status.code() {
                 // A transformation has rejected rows.
                 Some(code) if code == i32::from(phase == "transform") => return,
+                Some(1) if phase == "cutover" && only_leaves_out(&output.stdout) => return,
                 None => self.kills += 1,
                 // It was killed after its last write.
                 Some(2) if kill > 0 && String::from_utf8_lossy(&output.stdout).contains("\"run-exists\"") => return,
