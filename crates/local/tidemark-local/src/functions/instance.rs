@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use super::environment::{self, Endpoints};
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
+use super::usage::Memory;
 use super::web_adapter::WebAdapter;
 use crate::metrics::Metrics;
 use crate::stack::Function;
@@ -258,33 +259,7 @@ impl Instance {
     /// The memory of the process.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        Memory { pid: self.pid, read: None }
-    }
-}
-
-/// The memory of a process, read on demand: reading it takes longer than a short invocation.
-#[derive(Debug, Clone, Copy)]
-pub struct Memory {
-    pid: Option<u32>,
-    read: Option<u64>,
-}
-
-impl Memory {
-    /// Reads it now, because the process is about to end.
-    pub fn keep(&mut self) {
-        self.read = self.max_mib();
-    }
-
-    /// The peak memory, MiB, rounded up; `None` if the system does not report it.
-    #[must_use]
-    pub fn max_mib(&self) -> Option<u64> {
-        if self.read.is_some() {
-            return self.read;
-        }
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kib.div_ceil(1024))
+        Memory::of(self.pid)
     }
 }
 

@@ -6,6 +6,7 @@ mod instance;
 mod invocation;
 mod pool;
 mod runtime_api;
+mod usage;
 mod web_adapter;
 
 use std::collections::BTreeMap;

@@ -10,9 +10,10 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use super::instance::{Instance, InstanceStartError, Launcher, Memory};
+use super::instance::{Instance, InstanceStartError, Launcher};
 use super::invocation::{FunctionError, FunctionResult, Invocation, InvokeError, ResultStream, StreamedInvocation};
-use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply, StreamedReply};
+use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply, StreamedReply, trace_id};
+use super::usage::Usage;
 use crate::arn;
 use crate::faults::Faults;
 use crate::metrics::{Metrics, Subject};
@@ -24,14 +25,6 @@ const IDLE_MAX: Duration = Duration::from_secs(300);
 
 /// The lowest limit on a function's concurrent instances, for machines with few cores.
 const INSTANCES_MAX_FLOOR: usize = 8;
-
-/// The time and memory of an invocation.
-struct Usage {
-    duration: Duration,
-    /// The init phase, if the invocation started the instance.
-    init: Option<Duration>,
-    memory: Memory,
-}
 
 /// The instances of one function.
 #[derive(Debug)]
@@ -258,7 +251,7 @@ impl Pool {
         if let Some(usage) = usage {
             // The caller goes on first.
             tokio::task::yield_now().await;
-            self.report(&request_id, &usage);
+            usage.report(&self.function, &request_id);
         }
     }
 
@@ -393,23 +386,6 @@ impl Pool {
         None
     }
 
-    /// Logs Lambda's REPORT line.
-    fn report(&self, request_id: &str, usage: &Usage) {
-        if !tracing::enabled!(tracing::Level::INFO) {
-            return;
-        }
-        let Usage { duration, init, memory } = usage;
-        let name = self.function.short_name();
-        let memory_size_mib = self.function.memory_size_mib;
-        let billed_ms = (*duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
-        let used = memory.max_mib().map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
-        let init = init.map_or_else(String::new, |init| format!("  Init Duration: {:.2} ms", init.as_secs_f64() * 1e3));
-        tracing::info!(
-            "{name} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
-            duration.as_secs_f64() * 1e3,
-        );
-    }
-
     fn note(&self, metric: &str, value: f64) {
         self.metrics().record(&self.subject, metric, value);
     }
@@ -417,10 +393,4 @@ impl Pool {
     fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, u64, Instance)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A trace header in X-Ray's format, never sampled.
-fn trace_id(now_ms: u64) -> String {
-    let (root, parent) = (fastrand::u128(..) >> 32, fastrand::u64(..));
-    format!("Root=1-{:08x}-{root:024x};Parent={parent:016x};Sampled=0", now_ms / 1000)
 }

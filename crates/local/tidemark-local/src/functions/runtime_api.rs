@@ -265,6 +265,12 @@ fn settle(state: &ApiState, id: &str, reply: Reply, status: StatusCode) -> Respo
     }
 }
 
+/// A trace header in X-Ray's format, never sampled.
+pub(super) fn trace_id(now_ms: u64) -> String {
+    let (root, parent) = (fastrand::u128(..) >> 32, fastrand::u64(..));
+    format!("Root=1-{:08x}-{root:024x};Parent={parent:016x};Sampled=0", now_ms / 1000)
+}
+
 /// Locks the mutex and ignores poisoning: no code panics while it holds the lock.
 fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

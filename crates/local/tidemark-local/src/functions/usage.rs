@@ -1,0 +1,62 @@
+//! The time and the memory of an invocation.
+
+use std::time::Duration;
+
+use crate::stack::Function;
+
+/// The time and memory of an invocation.
+pub(super) struct Usage {
+    pub(super) duration: Duration,
+    /// The init phase, if the invocation started the instance.
+    pub(super) init: Option<Duration>,
+    pub(super) memory: Memory,
+}
+
+impl Usage {
+    /// Logs Lambda's REPORT line.
+    pub(super) fn report(&self, function: &Function, request_id: &str) {
+        if !tracing::enabled!(tracing::Level::INFO) {
+            return;
+        }
+        let Self { duration, init, memory } = self;
+        let (name, memory_size_mib) = (function.short_name(), function.memory_size_mib);
+        let billed_ms = (*duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
+        let used = memory.max_mib().map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
+        let init = init.map_or_else(String::new, |init| format!("  Init Duration: {:.2} ms", init.as_secs_f64() * 1e3));
+        tracing::info!(
+            "{name} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
+            duration.as_secs_f64() * 1e3,
+        );
+    }
+}
+
+/// The memory of a process, read on demand: reading it takes longer than a short invocation.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    pid: Option<u32>,
+    read: Option<u64>,
+}
+
+impl Memory {
+    /// The memory of the process with this id.
+    pub(super) fn of(pid: Option<u32>) -> Self {
+        Self { pid, read: None }
+    }
+
+    /// Reads it now, because the process is about to end.
+    pub fn keep(&mut self) {
+        self.read = self.max_mib();
+    }
+
+    /// The peak memory, MiB, rounded up; `None` if the system does not report it.
+    #[must_use]
+    pub fn max_mib(&self) -> Option<u64> {
+        if self.read.is_some() {
+            return self.read;
+        }
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib.div_ceil(1024))
+    }
+}
