@@ -63,7 +63,7 @@ impl Stage {
     pub(crate) fn arguments(&self) -> Vec<String> {
         let path = |name: &str| self.path(name).to_str().unwrap().to_owned();
         let test_functions = test_functions().to_str().unwrap().to_owned();
-        ["--port=0", "--dynamodb-port=0", "--no-build"]
+        ["--port=0", "--dynamodb-port=0", "--s3-port=0", "--no-build"]
             .map(str::to_owned)
             .into_iter()
             .chain([format!("--template={}", path("template.yaml")), format!("--data-dir={}", path("data"))])
