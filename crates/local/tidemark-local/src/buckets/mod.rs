@@ -154,14 +154,14 @@ async fn handle(State(served): State<Arc<Served>>, request: Request) -> Response
         }
         None => None,
     };
-    let (upload, body) = Upload::of(&parts.headers, body);
+    let upload = Upload::new(&parts.headers, body);
     let mut response = if !to_this_machine || (allowed.is_none() && !guard::admits(&parts.uri, &parts.headers)) {
         let refusal = if is_preflight { cors::refusal() } else { foreign_page() };
         error(refusal)
     } else if is_preflight {
         if allowed.is_some() { StatusCode::OK.into_response() } else { error(cors::refusal()) }
     } else {
-        answer(&served.service, Request::from_parts(parts, body)).await
+        answer(&served.service, Request::from_parts(parts, Body::new(upload.clone()))).await
     };
     upload.read_rest().await;
     if let Some(allowed) = allowed {

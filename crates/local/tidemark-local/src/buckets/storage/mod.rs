@@ -7,6 +7,7 @@
 mod attributes;
 mod checksum;
 mod conditions;
+mod copy;
 mod delete;
 mod files;
 mod index;
@@ -168,7 +169,7 @@ macro_rules! operations {
 operations! {
     abort_multipart_upload: AbortMultipartUploadInput => AbortMultipartUploadOutput = uploads::abort;
     complete_multipart_upload: CompleteMultipartUploadInput => CompleteMultipartUploadOutput = uploads::complete;
-    copy_object: CopyObjectInput => CopyObjectOutput = objects::copy;
+    copy_object: CopyObjectInput => CopyObjectOutput = copy::object;
     create_bucket: CreateBucketInput => CreateBucketOutput = settings::create_bucket;
     create_multipart_upload: CreateMultipartUploadInput => CreateMultipartUploadOutput = uploads::create;
     delete_bucket: DeleteBucketInput => DeleteBucketOutput = settings::delete_bucket;

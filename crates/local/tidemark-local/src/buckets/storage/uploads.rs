@@ -17,7 +17,8 @@ use super::checksum::{self, DEFAULT_ALGORITHM, Expected, composite, hex, known, 
 use super::conditions::{ReadConditions, WriteConditions};
 use super::files::{self, BODY_BYTES_MAX, Received};
 use super::index::{Index, json_of, key_of, now};
-use super::objects::{NewObject, source, source_conditions};
+use super::copy::{source, source_conditions};
+use super::objects::NewObject;
 use super::{Attempt, Storage, answer, caller, refused, signed, timestamp};
 use crate::random_id::random_id;
 
