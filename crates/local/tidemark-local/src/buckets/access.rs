@@ -100,7 +100,11 @@ fn action(operation: &str, of_version: bool) -> &str {
         ("DeleteObjectTagging", true) => "DeleteObjectVersionTagging",
         ("HeadObject" | "GetObjectAttributes", false) => "GetObject",
         (
-            "CopyObject" | "PostObject" | "CreateMultipartUpload" | "UploadPart" | "UploadPartCopy"
+            "CopyObject"
+            | "PostObject"
+            | "CreateMultipartUpload"
+            | "UploadPart"
+            | "UploadPartCopy"
             | "CompleteMultipartUpload",
             _,
         ) => "PutObject",
@@ -151,10 +155,7 @@ Resources:
             uri: Uri::from_static("/"),
             headers: HeaderMap::new(),
             extensions: Extensions::new(),
-            credentials: Some(Credentials {
-                access_key: "tidemark-local-Function".to_owned(),
-                secret_key: SecretKey::from("local"),
-            }),
+            credentials: Some(Credentials { access_key: "worker".to_owned(), secret_key: SecretKey::from("local") }),
             region: None,
             service: None,
             trailing_headers: None,
@@ -174,7 +175,8 @@ Resources:
     async fn a_copy_needs_the_permission_to_read_its_source() {
         let copies = async |source: &str| {
             let copy_source = CopySource::parse(source).unwrap();
-            let input = CopyObjectInput::builder().bucket("open".into()).key("b".into()).copy_source(copy_source.clone());
+            let input =
+                CopyObjectInput::builder().bucket("open".into()).key("b".into()).copy_source(copy_source.clone());
             let copied = access().copy_object(&mut request(input.build().unwrap())).await;
             let input = UploadPartCopyInput::builder().bucket("open".into()).key("b".into()).copy_source(copy_source);
             let input = input.part_number(1).upload_id("u".into()).build().unwrap();

@@ -37,7 +37,11 @@ impl PageRequest {
                 true => text(header::ACCESS_CONTROL_REQUEST_METHOD)?.to_owned(),
                 false => parts.method.to_string(),
             },
-            headers: headers.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect(),
+            headers: headers
+                .split(',')
+                .map(|name| name.trim().to_ascii_lowercase())
+                .filter(|name| !name.is_empty())
+                .collect(),
             is_preflight,
         })
     }
@@ -47,9 +51,10 @@ impl PageRequest {
         let allows = |rule: &CorsRule| {
             rule.origins.iter().any(|origin| is_like(origin, &self.origin))
                 && rule.methods.contains(&self.method)
-                && self.headers.iter().all(|name| {
-                    rule.headers.iter().any(|allowed| is_like(&allowed.to_ascii_lowercase(), name))
-                })
+                && self
+                    .headers
+                    .iter()
+                    .all(|name| rule.headers.iter().any(|allowed| is_like(&allowed.to_ascii_lowercase(), name)))
         };
         let rule = rules.into_iter().find(allows)?;
         Some(Allowed { rule, request: self })
@@ -136,6 +141,9 @@ mod tests {
         assert!(!headers("*").contains_key("access-control-allow-credentials"));
         let named = headers("https://a.example");
         assert_eq!(named["access-control-allow-origin"], "https://a.example");
-        assert_eq!((&named["access-control-max-age"], &named["access-control-expose-headers"]), (&HeaderValue::from_static("60"), &HeaderValue::from_static("ETag")));
+        assert_eq!(
+            (&named["access-control-max-age"], &named["access-control-expose-headers"]),
+            (&HeaderValue::from_static("60"), &HeaderValue::from_static("ETag"))
+        );
     }
 }

@@ -69,8 +69,7 @@ fn versioning(configuration: &Properties<'_>) -> Option<&'static str> {
     match &*status {
         "Enabled" => Some("Enabled"),
         "Suspended" => Some("Suspended"),
-        _ => configuration
-            .wrong(&configuration.node, format!("Status must be Enabled or Suspended, not {status}")),
+        _ => configuration.wrong(&configuration.node, format!("Status must be Enabled or Suspended, not {status}")),
     }
 }
 

@@ -49,8 +49,10 @@ pub(super) async fn object(
     let new_tags = replaces(input.tagging_directive.as_ref().map(TaggingDirective::as_str));
     let algorithm = input.checksum_algorithm.as_ref().map(|name| known(name.as_str())).transpose()?;
     let given = attributes_of!(input);
-    let changes_nothing =
-        !new_metadata && given.storage_class.is_none() && given.encryption.is_none() && given.website_redirect_location.is_none();
+    let changes_nothing = !new_metadata
+        && given.storage_class.is_none()
+        && given.encryption.is_none()
+        && given.website_redirect_location.is_none();
     if changes_nothing && place == (input.bucket.clone(), input.key.clone(), None) {
         return Err(refused(
             S3ErrorCode::InvalidRequest,

@@ -112,7 +112,11 @@ fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Failure {
 }
 
 /// The bytes of an open file from `start`.
-pub(super) async fn read(file: std::fs::File, start: u64, length: u64) -> Attempt<ReaderStream<tokio::io::Take<tokio::fs::File>>> {
+pub(super) async fn read(
+    file: std::fs::File,
+    start: u64,
+    length: u64,
+) -> Attempt<ReaderStream<tokio::io::Take<tokio::fs::File>>> {
     let mut file = tokio::fs::File::from_std(file);
     file.seek(std::io::SeekFrom::Start(start)).await?;
     Ok(ReaderStream::with_capacity(file.take(length), BUFFER_BYTES))

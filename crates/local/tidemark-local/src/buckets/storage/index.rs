@@ -111,7 +111,9 @@ impl<'a> Index<'a> {
         let mut statement =
             self.rows.prepare_cached("SELECT name, created, versioning, cors, tags FROM bucket WHERE name = ?1")?;
         let found = statement.query_row([name], bucket_of).optional()?;
-        found.ok_or_else(|| S3Error::with_message(S3ErrorCode::NoSuchBucket, "The specified bucket does not exist").into())
+        found.ok_or_else(|| {
+            S3Error::with_message(S3ErrorCode::NoSuchBucket, "The specified bucket does not exist").into()
+        })
     }
 
     /// The newest version of a key, which may be a delete marker.
@@ -248,7 +250,13 @@ impl Version {
     }
 
     /// The change that created this version.
-    pub(super) fn created(&self, bucket: &BucketRow, event: &'static str, reason: &'static str, caller: &str) -> Change {
+    pub(super) fn created(
+        &self,
+        bucket: &BucketRow,
+        event: &'static str,
+        reason: &'static str,
+        caller: &str,
+    ) -> Change {
         Change {
             bucket: bucket.name.clone(),
             key: self.key.clone(),

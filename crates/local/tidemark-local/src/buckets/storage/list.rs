@@ -66,9 +66,9 @@ impl Position {
 
     fn of_token(token: &str) -> Attempt<Self> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
-        let (rank, key) = bytes.split_first_chunk::<8>().ok_or_else(|| {
-            refused(S3ErrorCode::InvalidArgument, "The continuation token provided is incorrect")
-        })?;
+        let (rank, key) = bytes
+            .split_first_chunk::<8>()
+            .ok_or_else(|| refused(S3ErrorCode::InvalidArgument, "The continuation token provided is incorrect"))?;
         Ok(Self { key: key.to_vec(), rank: i64::from_be_bytes(*rank) })
     }
 }
@@ -284,7 +284,8 @@ pub(super) async fn versions(
     let last = page.entries.last().filter(|_| page.last_is_entry);
     let next_key = last.map(|(version, _)| version.key.clone()).or(page.prefixes.last().cloned());
     let next_id = last.map(|(version, _)| version.id.clone());
-    let (markers, objects): (Vec<_>, Vec<_>) = page.entries.into_iter().partition(|(version, _)| version.file.is_none());
+    let (markers, objects): (Vec<_>, Vec<_>) =
+        page.entries.into_iter().partition(|(version, _)| version.file.is_none());
     let of_marker = |(version, newest): (Version, bool)| DeleteMarkerEntry {
         is_latest: Some(newest),
         key: Some(encode(version.key, encoding)),
@@ -360,7 +361,10 @@ mod tests {
     fn each_key_and_common_prefix_is_on_one_page() {
         let keys = ["a", "b/1", "b/2", "b/3", "c", "d//1", "d/2"];
         assert_eq!(pages(&keys, "", "/", 1, None), [["a"], ["b/*"], ["c"], ["d/*"]]);
-        assert_eq!(pages(&keys, "d/", "/", 1, None), [["d/2"], ["d//*"]].map(|page| page).into_iter().rev().collect::<Vec<_>>());
+        assert_eq!(
+            pages(&keys, "d/", "/", 1, None),
+            [["d/2"], ["d//*"]].map(|page| page).into_iter().rev().collect::<Vec<_>>()
+        );
         assert_eq!(pages(&keys, "", "", 3, None).concat(), keys);
     }
 

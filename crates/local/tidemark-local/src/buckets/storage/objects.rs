@@ -46,7 +46,8 @@ fn is_marker(marker: &Version, by_id: bool) -> Failure {
         ),
         false => S3Error::with_message(S3ErrorCode::NoSuchKey, "The specified key does not exist."),
     };
-    let headers = [("content-type", "application/xml"), ("x-amz-delete-marker", "true"), ("x-amz-version-id", &marker.id)];
+    let headers =
+        [("content-type", "application/xml"), ("x-amz-delete-marker", "true"), ("x-amz-version-id", &marker.id)];
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -129,9 +130,9 @@ macro_rules! describe {
             content_encoding: attributes.content_encoding,
             content_language: attributes.content_language,
             content_length: Some(signed(length)),
-            content_range: range.as_ref().map(|range| {
-                format!("bytes {}-{}/{}", range.start, range.end.saturating_sub(1), version.size)
-            }),
+            content_range: range
+                .as_ref()
+                .map(|range| format!("bytes {}-{}/{}", range.start, range.end.saturating_sub(1), version.size)),
             content_type: Some(attributes.content_type.unwrap_or_else(|| "binary/octet-stream".to_owned())),
             e_tag: Some(ETag::Strong(version.etag.clone())),
             expires: attributes.expires,
@@ -172,8 +173,7 @@ pub(super) async fn get(storage: &Storage, request: S3Request<GetObjectInput>) -
     let opened = storage.open_object(place, check).await?;
     let range = range(&opened.version, input.range, input.part_number)?;
     let mut output = describe!(GetObjectOutput, opened, input, range);
-    output.tag_count =
-        i32::try_from(opened.version.attributes.tags.len()).ok().filter(|count| *count > 0);
+    output.tag_count = i32::try_from(opened.version.attributes.tags.len()).ok().filter(|count| *count > 0);
     let range = range.unwrap_or(0..opened.version.size);
     output.body = Some(files::body(opened.file, range.start, range.end - range.start).await?);
     answer(output)
@@ -193,7 +193,9 @@ pub(super) async fn head(
 /// The bytes that a range or a part number names; `None` for the whole object.
 fn range(version: &Version, range: Option<s3s::dto::Range>, part: Option<i32>) -> Attempt<Option<Range<u64>>> {
     match (range, part) {
-        (Some(_), Some(_)) => Err(refused(S3ErrorCode::InvalidRequest, "Cannot specify both Range header and partNumber")),
+        (Some(_), Some(_)) => {
+            Err(refused(S3ErrorCode::InvalidRequest, "Cannot specify both Range header and partNumber"))
+        }
         (Some(range), None) => Ok(Some(range.check(version.size).map_err(S3Error::from)?)),
         (None, Some(1)) if version.attributes.parts.is_empty() => Ok(None),
         (None, Some(number)) => {
@@ -286,8 +288,11 @@ pub(super) async fn attributes(
         parts: Some(
             page.into_iter()
                 .map(|part| {
-                    let shown =
-                        ObjectPart { part_number: Some(part.number), size: Some(signed(part.size)), ..Default::default() };
+                    let shown = ObjectPart {
+                        part_number: Some(part.number),
+                        size: Some(signed(part.size)),
+                        ..Default::default()
+                    };
                     with_checksum!(shown, part.checksum.clone())
                 })
                 .collect(),

@@ -196,7 +196,9 @@ pub(super) async fn put_cors(
         return Err(refused(S3ErrorCode::MalformedXML, "A CORS configuration has 1 to 100 rules"));
     }
     let is_method = |method: &String| ["GET", "PUT", "POST", "DELETE", "HEAD"].contains(&method.as_str());
-    if !rules.iter().all(|rule| !rule.origins.is_empty() && !rule.methods.is_empty() && rule.methods.iter().all(is_method))
+    if !rules
+        .iter()
+        .all(|rule| !rule.origins.is_empty() && !rule.methods.is_empty() && rule.methods.iter().all(is_method))
     {
         let message = "A CORS rule needs origins, and methods among GET, PUT, POST, DELETE and HEAD";
         return Err(refused(S3ErrorCode::InvalidRequest, message));

@@ -15,9 +15,9 @@ use s3s::{S3ErrorCode, S3Request, S3Response};
 use super::attributes::{Attributes, StoredPart, attributes_of, not_here};
 use super::checksum::{self, DEFAULT_ALGORITHM, Expected, composite, hex, known, value, with_checksum};
 use super::conditions::{ReadConditions, WriteConditions};
+use super::copy::{source, source_conditions};
 use super::files::{self, BODY_BYTES_MAX, Received};
 use super::index::{Index, json_of, key_of, now};
-use super::copy::{source, source_conditions};
 use super::objects::NewObject;
 use super::{Attempt, Storage, answer, caller, refused, signed, timestamp};
 use crate::random_id::random_id;
@@ -223,9 +223,8 @@ pub(super) async fn part_copy(
     let upload_place = (input.bucket, input.key, input.upload_id);
     let upload = find(storage, upload_place.clone(), input.part_number).await?;
     let conditions = source_conditions!(input);
-    let opened = storage
-        .open_object(source(&input.copy_source)?, move |version| conditions.check_source(version))
-        .await?;
+    let opened =
+        storage.open_object(source(&input.copy_source)?, move |version| conditions.check_source(version)).await?;
     let size = opened.version.size;
     let bytes = match input.copy_source_range.as_deref() {
         None => 0..size,

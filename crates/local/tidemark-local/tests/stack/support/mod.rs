@@ -72,7 +72,9 @@ impl Stage {
     }
 
     pub(crate) async fn try_start(&self, more: &[&str]) -> Result<RunningStack, StartError> {
-        let arguments = ["tidemark-local".to_owned()].into_iter().chain(self.arguments());
+        let given = |argument: &String| more.iter().any(|flag| flag.split('=').next() == argument.split('=').next());
+        let own = self.arguments().into_iter().filter(|argument| !given(argument));
+        let arguments = ["tidemark-local".to_owned()].into_iter().chain(own);
         let options = Options::parse_from(arguments.chain(more.iter().map(|flag| (*flag).to_owned())));
         RunningStack::start(&options).await
     }
