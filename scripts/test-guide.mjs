@@ -57,6 +57,7 @@ const env = {
     CARGO_PROFILE_DEV_DEBUG: "0",
     TIDEMARK_PORT: "0",
     TIDEMARK_DYNAMODB_PORT: "0",
+    TIDEMARK_S3_PORT: "0",
 };
 
 function stop() {

@@ -126,7 +126,7 @@ impl Stack {
         let log = data.path().join("log");
         command
             .args([format!("--port={}", ports[0]), format!("--dynamodb-port={}", ports[1])])
-            .args(["--no-build", "--staff-token", STAFF_TOKEN, "--operator-token", OPERATOR_TOKEN])
+            .args(["--s3-port=0", "--no-build", "--staff-token", STAFF_TOKEN, "--operator-token", OPERATOR_TOKEN])
             .args(["--health-token", HEALTH_TOKEN, "--data-dir"])
             .arg(data.path())
             .args(flags)

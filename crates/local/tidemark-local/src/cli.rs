@@ -24,7 +24,11 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_DYNAMODB_PORT", default_value_t = 8000)]
     pub dynamodb_port: u16,
 
-    /// Folder of the tables, checkpoints, secrets and failed batches.
+    /// Port of the buckets; 0 picks a free port.
+    #[arg(long, env = "TIDEMARK_S3_PORT", default_value_t = 4572)]
+    pub s3_port: u16,
+
+    /// Folder of the tables, buckets, checkpoints, secrets and failed batches.
     #[arg(long, env = "TIDEMARK_DATA_DIR", default_value = ".local")]
     pub data_dir: PathBuf,
 

@@ -50,7 +50,7 @@ pub(crate) mod buckets {
     pub(crate) enum Buckets {}
 
     impl Buckets {
-        pub(crate) async fn open(_: &[Bucket], _: Option<&Path>) -> Result<Option<Self>, LeftOut> {
+        pub(crate) async fn open(_: &[Bucket], _: u16, _: Option<&Path>) -> Result<Option<Self>, LeftOut> {
             Ok(None)
         }
 

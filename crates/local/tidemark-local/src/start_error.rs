@@ -66,6 +66,15 @@ pub enum StartError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// The port of the buckets is in use.
+    #[cfg(feature = "buckets")]
+    #[error("port {port} is in use (--s3-port / TIDEMARK_S3_PORT sets another, 0 picks a free port)")]
+    S3Port {
+        /// The port.
+        port: u16,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// The data folder cannot be used.
     #[error("cannot use the data folder {path}", path = .path.display())]
     Data {

@@ -67,6 +67,7 @@ pub(crate) async fn start(template: &Path, functions: &Path) -> Result<RunningSt
         "bench".to_owned(),
         "--port=0".to_owned(),
         "--dynamodb-port=0".to_owned(),
+        "--s3-port=0".to_owned(),
         "--in-memory".to_owned(),
         "--no-build".to_owned(),
         "--parameter=ApiThrottlingRate=10000".to_owned(),

@@ -1,10 +1,14 @@
-//! The buckets of a template: an S3 on the file system, and notifications of its changes.
+//! The buckets of a template: an S3 on this machine, and notifications of its changes.
 //!
-//! The server is the crate `s3s`, the storage `s3s-fs`. Buckets have a port of their own, because
-//! their paths are object keys. SDKs address a bucket at an IP address in path style.
+//! The crate `s3s` is the server: it reads requests, verifies signatures and writes answers. Buckets
+//! have a port of their own, because their paths are object keys. SDKs address a bucket at an IP
+//! address in path style.
 
 mod access;
+mod body;
+mod cors;
 mod notifications;
+mod storage;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -13,22 +17,30 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use s3s::service::{S3Service, S3ServiceBuilder};
-use s3s_fs::FileSystem;
+use s3s::{S3Error, S3ErrorCode};
 use tempfile::TempDir;
+use tidemark_engine::guard;
 use tokio::net::TcpListener;
 
 use self::access::{LocalAccess, LocalKeys};
-use self::notifications::{Change, Notifier};
+use self::body::Upload;
+use self::cors::PageRequest;
+use self::notifications::Notifier;
+use self::storage::Storage;
 use crate::eventbridge::Buses;
 use crate::policies::Policies;
 use crate::private_files;
 use crate::stack::Bucket;
+use crate::start_error::StartError;
 
 /// The folder of the buckets in the data folder.
-const FOLDER: &str = "buckets";
+const FOLDER: &str = "s3";
+
+/// The folder in which older versions stored each object under the path that its key names.
+const OLD_FOLDER: &str = "buckets";
 
 /// The buckets of a stack.
 #[derive(Debug)]
@@ -53,31 +65,33 @@ pub enum BucketsError {
 /// The state of the handler.
 struct Served {
     service: S3Service,
-    notifier: Notifier,
+    storage: Storage,
 }
 
 impl Buckets {
-    /// Creates the folders of the buckets and opens their port; `None` if the template has none.
+    /// Creates the folder of the buckets and opens their port; `None` if the template has none.
     ///
     /// # Errors
-    /// [`BucketsError`].
-    pub(crate) async fn open(buckets: &[Bucket], data: Option<&Path>) -> Result<Option<Self>, BucketsError> {
+    /// [`StartError::S3Port`] and [`StartError::Buckets`].
+    pub(crate) async fn open(buckets: &[Bucket], port: u16, data: Option<&Path>) -> Result<Option<Self>, StartError> {
         if buckets.is_empty() {
             return Ok(None);
         }
-        let temporary = if data.is_none() { Some(TempDir::new()?) } else { None };
+        let temporary = if data.is_none() { Some(TempDir::new().map_err(BucketsError::Io)?) } else { None };
         let folder = match (&temporary, data) {
             (Some(temporary), _) => temporary.path().to_owned(),
             (None, data) => data.unwrap_or(Path::new(".")).join(FOLDER),
         };
-        for bucket in buckets {
-            private_files::folder(&folder.join(&bucket.name))?;
+        private_files::folder(&folder).map_err(BucketsError::Io)?;
+        if let Some(data) = data {
+            warn_of_old_objects(&data.join(OLD_FOLDER), buckets);
         }
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listener.map_err(|source| StartError::S3Port { port, source })?;
         Ok(Some(Self { folder, listener, temporary }))
     }
 
-    /// The endpoint: `http://127.0.0.1:34567`.
+    /// The endpoint: `http://127.0.0.1:4572`.
     ///
     /// # Errors
     /// When the system does not tell the port.
@@ -95,35 +109,87 @@ impl Buckets {
         policies: &Arc<Policies>,
         buses: &Arc<Buses>,
     ) -> Result<impl Future<Output = ()> + Send + 'static, BucketsError> {
-        let storage = FileSystem::new(&self.folder).map_err(|error| BucketsError::Storage(format!("{error:?}")))?;
-        let mut service = S3ServiceBuilder::new(storage);
+        let storage = Storage::open(&self.folder, buckets, Notifier::new(buckets, buses));
+        let storage = storage.map_err(|error| BucketsError::Storage(format!("{error:?}")))?;
+        let mut service = S3ServiceBuilder::new(storage.clone());
         service.set_auth(LocalKeys);
         service.set_access(LocalAccess(Arc::clone(policies)));
-        let notifier = Notifier::new(buckets, buses);
-        let router = Router::new().fallback(handle).with_state(Arc::new(Served { service: service.build(), notifier }));
+        let served = Served { service: service.build(), storage };
+        let router = Router::new().fallback(handle).with_state(Arc::new(served));
         let (listener, temporary) = (self.listener, self.temporary);
         Ok(async move {
             let _kept = temporary;
-            if let Err(error) = axum::serve(listener, crate::guard::own_pages_only(router)).await {
+            if let Err(error) = axum::serve(listener, router).await {
                 tracing::error!("the server of the buckets ended: {error}");
             }
         })
     }
 }
 
-async fn handle(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
-    let change = Change::of(&request);
-    let request = request.map(s3s::Body::http_body_unsync);
-    match served.service.call(request).await {
-        Ok(response) => {
-            if let Some(change) = change.filter(|_| response.status().is_success()) {
-                served.notifier.notify(&change, response.headers());
-            }
-            response.map(Body::new)
+/// Warns of objects that an older version stored: this one does not read them.
+fn warn_of_old_objects(old: &Path, buckets: &[Bucket]) {
+    for bucket in buckets {
+        let folder = old.join(&bucket.name);
+        if std::fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some()) {
+            let (folder, name) = (folder.display(), &bucket.name);
+            tracing::warn!(
+                "the objects in {folder} are of an older version and are not in the bucket: upload them with `aws s3 sync {folder} s3://{name}`, then remove the folder"
+            );
         }
+    }
+}
+
+async fn handle(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    // A page of another origin needs a rule of the bucket. Requests for a foreign host come from a
+    // page that lies about its own.
+    let hosts = parts.headers.get_all(header::HOST).iter().cloned().map(|host| (header::HOST, host));
+    let to_this_machine = guard::admits(&parts.uri, &HeaderMap::from_iter(hosts));
+    let page = PageRequest::of(&parts);
+    let is_preflight = page.as_ref().is_some_and(|page| page.is_preflight);
+    let allowed = match page {
+        Some(page) => {
+            let bucket = parts.uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
+            page.allowed_by(served.storage.cors_rules(bucket).await)
+        }
+        None => None,
+    };
+    let upload = Upload::new(&parts.headers, body);
+    let mut response = if !to_this_machine || (allowed.is_none() && !guard::admits(&parts.uri, &parts.headers)) {
+        let refusal = if is_preflight { cors::refusal() } else { foreign_page() };
+        error(refusal)
+    } else if is_preflight {
+        if allowed.is_some() { StatusCode::OK.into_response() } else { error(cors::refusal()) }
+    } else {
+        answer(&served.service, Request::from_parts(parts, Body::new(upload.clone()))).await
+    };
+    upload.read_rest().await;
+    if let Some(allowed) = allowed {
+        allowed.add_headers(response.headers_mut());
+    }
+    response
+}
+
+async fn answer(service: &S3Service, request: Request) -> Response<Body> {
+    match service.call(request.map(s3s::Body::http_body_unsync)).await {
+        // It has no body, and the server's crate gives it one.
+        Ok(response) if response.status() == StatusCode::NOT_MODIFIED => response.map(|_| Body::empty()),
+        Ok(response) => response.map(Body::new),
         Err(error) => {
             tracing::error!("a request to a bucket failed: {error:?}");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            self::error(S3Error::new(S3ErrorCode::InternalError))
         }
+    }
+}
+
+fn foreign_page() -> S3Error {
+    let message = "Only programs on this machine may call this, at localhost or 127.0.0.1, and pages that a CORS rule of the bucket allows.";
+    S3Error::with_message(S3ErrorCode::AccessDenied, message)
+}
+
+fn error(error: S3Error) -> Response<Body> {
+    match error.to_http_response() {
+        Ok(response) => response.map(Body::new),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

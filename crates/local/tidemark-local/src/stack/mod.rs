@@ -21,8 +21,8 @@ pub use self::authorizers::{
 pub(crate) use self::messaging::{
     Endpoint, EventInvoke, FilterScope, Messaging, Rule, RuleTarget, Subscription, Target,
 };
-pub(crate) use self::queues_and_buckets::BucketNotification;
 pub use self::queues_and_buckets::{Bucket, KinesisStream, Queue, QueueMapping, Redrive};
+pub(crate) use self::queues_and_buckets::{BucketNotification, CorsRule};
 pub use self::roles::{Condition, Effect, Quantifier, Role, Statement, Test};
 use crate::secret_value::SecretValue;
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Target;
 
 /// A queue.
@@ -107,6 +109,20 @@ pub struct Bucket {
     pub(crate) notifications: Vec<BucketNotification>,
     /// Whether changes go to the default event bus.
     pub sends_events: bool,
+    /// `VersioningConfiguration`: `Enabled` or `Suspended`.
+    pub(crate) versioning: Option<&'static str>,
+    /// `CorsConfiguration`.
+    pub(crate) cors: Vec<CorsRule>,
+}
+
+/// What pages of some origins may do with a bucket.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CorsRule {
+    pub(crate) origins: Vec<String>,
+    pub(crate) methods: Vec<String>,
+    pub(crate) headers: Vec<String>,
+    pub(crate) exposed: Vec<String>,
+    pub(crate) max_age_s: Option<i32>,
 }
 
 /// A receiver of a bucket's changes.

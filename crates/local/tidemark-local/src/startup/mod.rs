@@ -102,7 +102,7 @@ impl RunningStack {
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let http = format!("http://{here}");
         let mut endpoints = Endpoints::of_stack(&http, &dynamodb, identity.clone());
-        let buckets = Buckets::open(&stack.buckets, data).await?;
+        let buckets = Buckets::open(&stack.buckets, options.s3_port, data).await?;
         endpoints.s3 = buckets.as_ref().map(Buckets::url).transpose()?;
         let s3 = endpoints.s3.clone();
         let kinesis = Kinesis::start(&stack.kinesis_streams).await?;

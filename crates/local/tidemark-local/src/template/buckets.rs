@@ -4,10 +4,10 @@ use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::yaml::Node;
 use super::{resources, targets};
-use crate::stack::{Bucket, BucketNotification, Stack, Target};
+use crate::stack::{Bucket, BucketNotification, CorsRule, Stack, Target};
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 23] = [
+const CLOUD_ONLY: [&str; 21] = [
     "AbacStatus",
     "AccelerateConfiguration",
     "AccessControl",
@@ -15,7 +15,6 @@ const CLOUD_ONLY: [&str; 23] = [
     "BucketEncryption",
     "BucketNamePrefix",
     "BucketNamespace",
-    "CorsConfiguration",
     "IntelligentTieringConfigurations",
     "InventoryConfigurations",
     "LifecycleConfiguration",
@@ -29,7 +28,6 @@ const CLOUD_ONLY: [&str; 23] = [
     "PublicAccessBlockConfiguration",
     "ReplicationConfiguration",
     "Tags",
-    "VersioningConfiguration",
     "WebsiteConfiguration",
 ];
 
@@ -37,11 +35,18 @@ const CLOUD_ONLY: [&str; 23] = [
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Bucket> {
     properties.raw("BucketName");
     let name = resources::name(properties.resolver, id, resources::BUCKET, resource)?;
-    // The name becomes a folder, and a request for another name is refused.
+    // S3 refuses every request for another name.
     if !is_bucket_name(&name) {
         return properties.wrong(resource, format!("`{name}` is not a valid bucket name"));
     }
-    let mut bucket = Bucket { logical_id: id.to_owned(), name, notifications: Vec::new(), sends_events: false };
+    let mut bucket = Bucket {
+        logical_id: id.to_owned(),
+        name,
+        notifications: Vec::new(),
+        sends_events: false,
+        versioning: properties.map("VersioningConfiguration").and_then(|configuration| versioning(&configuration)),
+        cors: properties.map("CorsConfiguration").map(|configuration| cors_rules(&configuration)).unwrap_or_default(),
+    };
     if let Some(configuration) = properties.map("NotificationConfiguration") {
         bucket.sends_events = configuration.raw("EventBridgeConfiguration").is_some();
         for (list, receiver) in
@@ -56,6 +61,34 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     }
     properties.finish("a bucket", &CLOUD_ONLY);
     Some(bucket)
+}
+
+fn versioning(configuration: &Properties<'_>) -> Option<&'static str> {
+    let status = configuration.required("Status")?;
+    configuration.finish("a versioning configuration", &[]);
+    match &*status {
+        "Enabled" => Some("Enabled"),
+        "Suspended" => Some("Suspended"),
+        _ => configuration.wrong(&configuration.node, format!("Status must be Enabled or Suspended, not {status}")),
+    }
+}
+
+fn cors_rules(configuration: &Properties<'_>) -> Vec<CorsRule> {
+    let read = |node: &Node| {
+        let rule = Properties::new(configuration.resolver, node);
+        let read = CorsRule {
+            origins: rule.texts("AllowedOrigins"),
+            methods: rule.texts("AllowedMethods"),
+            headers: rule.texts("AllowedHeaders"),
+            exposed: rule.texts("ExposedHeaders"),
+            max_age_s: rule.count("MaxAge", 0..=i64::from(i32::MAX)),
+        };
+        rule.finish("a CORS rule", &["Id"]);
+        read
+    };
+    let rules = configuration.list("CorsRules").iter().map(read).collect();
+    configuration.finish("a CORS configuration", &[]);
+    rules
 }
 
 fn notification(id: &str, receiver: &str, resolver: &Resolver<'_>, node: &Node) -> Option<BucketNotification> {

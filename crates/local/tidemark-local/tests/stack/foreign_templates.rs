@@ -66,7 +66,8 @@ async fn answers(path: &Path, stack: &Stack) -> Result<(), String> {
         std::fs::copy(examples.join("stub_function"), stub).unwrap();
     }
     let (template, bin) = (path.to_str().unwrap(), folder.path().to_str().unwrap());
-    let arguments = ["tidemark-local", "--port=0", "--dynamodb-port=0", "--in-memory", "--no-build"].map(str::to_owned);
+    let arguments = ["tidemark-local", "--port=0", "--dynamodb-port=0", "--s3-port=0", "--in-memory", "--no-build"]
+        .map(str::to_owned);
     let own = [format!("--template={template}"), format!("--bin-dir={bin}"), "--web-dir=none".to_owned()];
     let options = Options::parse_from(arguments.into_iter().chain(own));
     let running = RunningStack::start(&options).await.map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;

@@ -58,7 +58,8 @@ async fn a_change_of_the_source_reaches_the_next_invocation() {
     std::fs::write(path.join("template.yaml"), TEMPLATE).unwrap();
     write(path, &FUNCTION.replace("GREETING", "one"));
     let template = format!("--template={}", path.join("template.yaml").display());
-    let arguments = ["tidemark-local", "--port=0", "--dynamodb-port=0", "--in-memory", "--watch", &template];
+    let arguments =
+        ["tidemark-local", "--port=0", "--dynamodb-port=0", "--s3-port=0", "--in-memory", "--watch", &template];
     let running = RunningStack::start(&Options::parse_from(arguments)).await.unwrap();
     assert_eq!(answer(&running).await, "\"one\"");
     write(path, &FUNCTION.replace("GREETING", "two"));

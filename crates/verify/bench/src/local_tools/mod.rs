@@ -203,7 +203,7 @@ fn project(folder: &Path) -> Result<PathBuf> {
 
 async fn start_stack(project: &Path) -> Result<RunningStack> {
     let template = format!("--template={}", project.join("template.yaml").display());
-    let arguments = ["bench", "--port=0", "--dynamodb-port=0", "--in-memory", "--watch", &template];
+    let arguments = ["bench", "--port=0", "--dynamodb-port=0", "--s3-port=0", "--in-memory", "--watch", &template];
     Ok(RunningStack::start(&Options::parse_from(arguments)).await?)
 }
 

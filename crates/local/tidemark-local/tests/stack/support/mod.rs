@@ -63,7 +63,7 @@ impl Stage {
     pub(crate) fn arguments(&self) -> Vec<String> {
         let path = |name: &str| self.path(name).to_str().unwrap().to_owned();
         let test_functions = test_functions().to_str().unwrap().to_owned();
-        ["--port=0", "--dynamodb-port=0", "--no-build"]
+        ["--port=0", "--dynamodb-port=0", "--s3-port=0", "--no-build"]
             .map(str::to_owned)
             .into_iter()
             .chain([format!("--template={}", path("template.yaml")), format!("--data-dir={}", path("data"))])
@@ -72,7 +72,9 @@ impl Stage {
     }
 
     pub(crate) async fn try_start(&self, more: &[&str]) -> Result<RunningStack, StartError> {
-        let arguments = ["tidemark-local".to_owned()].into_iter().chain(self.arguments());
+        let given = |argument: &String| more.iter().any(|flag| flag.split('=').next() == argument.split('=').next());
+        let own = self.arguments().into_iter().filter(|argument| !given(argument));
+        let arguments = ["tidemark-local".to_owned()].into_iter().chain(own);
         let options = Options::parse_from(arguments.chain(more.iter().map(|flag| (*flag).to_owned())));
         RunningStack::start(&options).await
     }
