@@ -6,6 +6,7 @@ mod settings;
 mod uploads;
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::support::Stage;
 use hmac::{Hmac, KeyInit, Mac};
@@ -82,7 +83,13 @@ async fn send(running: &RunningStack, request: &str, headers: &[(&str, &str)], b
     }
     write!(text, "content-length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut stream = TcpStream::connect(&address).await.unwrap();
-    stream.write_all(text.as_bytes()).await.unwrap();
+    // A long body takes its time: the server could answer and close the connection before its end.
+    for part in text.as_bytes().chunks(100_000) {
+        stream.write_all(part).await.unwrap_or_else(|error| panic!("{request} is not read to its end: {error}"));
+        if part.len() == 100_000 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer to {request}: {answer}"));

@@ -212,11 +212,9 @@ async fn refused_upload_of_300_kb_is_answered() {
     let stage = stage();
     let running = stage.start().await;
     let body = "x".repeat(300_000);
-    for _ in 0..5 {
-        let missing = send(&running, "PUT /missing/a", &[], &body).await;
-        assert_eq!(missing.code(), (404, "NoSuchBucket"));
-        let foreign = send(&running, "PUT /files/a", &[("origin", "https://foreign.example")], &body).await;
-        assert_eq!(foreign.code(), (403, "AccessDenied"));
-    }
+    let missing = send(&running, "PUT /missing/a", &[], &body).await;
+    assert_eq!(missing.code(), (404, "NoSuchBucket"));
+    let foreign = send(&running, "PUT /files/a", &[("origin", "https://foreign.example")], &body).await;
+    assert_eq!(foreign.code(), (403, "AccessDenied"));
     running.stop().await;
 }
