@@ -7,6 +7,7 @@ use serde_dynamo::AttributeValue as Spelling;
 use sha2::{Digest, Sha256};
 
 use crate::mapping::{OnConflict, Target, value};
+use crate::reject::{Reason, Reject};
 
 /// The attribute with the version of the row from which an item was made: the time of the row's
 /// last change in microseconds since 1970. Items that the application created have none.
@@ -93,6 +94,11 @@ impl Item {
     /// The item's size.
     pub(crate) fn bytes(&self) -> usize {
         bytes(&self.attributes)
+    }
+
+    /// The rejection of a row or an item whose key another one has.
+    pub(crate) fn taken(&self, reason: &Reason) -> Reject {
+        Reject::because(reason.clone(), format!("another row has {}", self.key))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::not_migrated::NotMigrated;
 use crate::item::{Attributes, Item, Key};
 use crate::mapping::{Candidate, OnConflict, World};
-use crate::reject::Reject;
+use crate::reject::{Reason, Reject};
 use crate::row::Row;
 
 /// Items to put, and keys of items to delete.
@@ -112,40 +112,58 @@ pub(super) fn of_owner<'r>(rows: &'r [Row], world: &World) -> Derived<'r> {
     derived(rows, owner, world)
 }
 
-/// What rows become, without the items whose key another of the rows has a better claim to. The
-/// keys that decide about a whole row are resolved first, then the other keys among the remaining
+/// What rows become, without the items whose key another of the rows has a better claim to, which
+/// are left out. The keys that decide about a whole row are resolved first, then the other keys among the remaining
 /// rows.
 pub(super) fn derived<'r>(rows: &'r [Row], owner: Option<&Row>, world: &World) -> Derived<'r> {
     let owner = owner.map(|row| world.owner(row));
     let mut all = Derived::default();
-    let mut standing: Vec<Vec<Item>> = Vec::with_capacity(rows.len());
+    let mut standing: Vec<(&Row, Vec<Item>)> = Vec::with_capacity(rows.len());
     for row in rows {
         let needs_review = |reject: &Reject| !world.is_expected(&row.table.name, reject.reason.as_str());
         match world.items(Candidate { row, owner: owner.as_ref() }) {
             Ok(made) => {
                 let left_out = made.left_out.iter().filter(|reject| needs_review(reject));
                 all.left_out.extend(left_out.map(|reject| NotMigrated::new(row, reject, true)));
-                standing.push(made.items);
+                standing.push((row, made.items));
             }
             Err(reject) if !needs_review(&reject) => {}
             Err(reject) if reject.is_decided => all.left_out.push(NotMigrated::new(row, &reject, false)),
             Err(reject) => all.rejected.push((row, reject)),
         }
     }
+    let lost = |row: &Row, item: &Item, reason: &Reason, kept: bool| {
+        let is_unexpected = !world.is_expected(&row.table.name, reason.as_str());
+        is_unexpected.then(|| NotMigrated::new(row, &Reject { is_decided: true, ..item.taken(reason) }, kept))
+    };
     let is_needed = |item: &Item| matches!(item.on_conflict, OnConflict::RejectRow(_));
     let needed = holders(&standing, is_needed);
     let holds = |holders: &BTreeMap<Key, Vec<u8>>, item: &Item| holders.get(&item.key) == Some(&item.rank);
-    standing.retain(|items| items.iter().filter(|item| is_needed(item)).all(|item| holds(&needed, item)));
+    standing.retain(|(row, items)| {
+        let beaten = items.iter().find_map(|item| match &item.on_conflict {
+            OnConflict::RejectRow(reason) if !holds(&needed, item) => Some((item, reason)),
+            _ => None,
+        });
+        all.left_out.extend(beaten.and_then(|(item, reason)| lost(row, item, reason, false)));
+        beaten.is_none()
+    });
     let claims = holders(&standing, |_| true);
-    let winners = standing.into_iter().flatten().filter(|item| holds(&claims, item));
-    all.items = winners.map(|item| (item.key.clone(), item)).collect();
+    for (row, items) in standing {
+        for item in items {
+            if holds(&claims, &item) {
+                all.items.insert(item.key.clone(), item);
+            } else if let OnConflict::LeaveOut(reason) = &item.on_conflict {
+                all.left_out.extend(lost(row, &item, reason, true));
+            }
+        }
+    }
     all
 }
 
 /// The best claim to each key of the wanted items. A rank belongs to one row only.
-fn holders(rows: &[Vec<Item>], wanted: impl Fn(&Item) -> bool) -> BTreeMap<Key, Vec<u8>> {
+fn holders(rows: &[(&Row, Vec<Item>)], wanted: impl Fn(&Item) -> bool) -> BTreeMap<Key, Vec<u8>> {
     let mut holders: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
-    for item in rows.iter().flatten().filter(|item| wanted(item)) {
+    for item in rows.iter().flat_map(|(_, items)| items).filter(|item| wanted(item)) {
         let holder = holders.entry(item.key.clone()).or_insert_with(|| item.rank.clone());
         if *holder < item.rank {
             holder.clone_from(&item.rank);

@@ -79,10 +79,6 @@ fn rejects_row(item: &Item) -> bool {
     matches!(item.on_conflict, OnConflict::RejectRow(_))
 }
 
-fn taken(item: &Item, reason: &Reason) -> Reject {
-    Reject::because(reason.clone(), format!("another row has {}", item.key))
-}
-
 /// The rows that are migrated as far as their own owner's rows decide, and those that are not.
 pub(super) fn kept_rows(
     rows: Vec<ExportedRow>,
@@ -158,7 +154,7 @@ fn first_lost(row: &KeptRow, holders: &HashMap<u128, (Vec<u8>, u128)>) -> Option
     row.made.items.iter().find_map(|item| match &item.on_conflict {
         OnConflict::RejectRow(reason) if item.is_own => {
             let is_holder = holders.get(&item.key.hash()).is_some_and(|(_, holder)| *holder == row.identity);
-            (!is_holder).then(|| taken(item, reason))
+            (!is_holder).then(|| item.taken(reason))
         }
         _ => None,
     })
@@ -172,7 +168,7 @@ pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &LostClaims) ->
     for row in rows {
         let beaten = row.made.items.iter().find_map(|item| match &item.on_conflict {
             OnConflict::RejectRow(reason) if !item.is_own && lost.contains(row.identity, item) => {
-                Some(taken(item, reason))
+                Some(item.taken(reason))
             }
             _ => None,
         });
@@ -188,7 +184,7 @@ pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &LostClaims) ->
         for item in items {
             let is_beaten = || holders.get(&item.key.hash()).is_some_and(|(_, holder)| *holder != identity);
             let lost = |item: &Item| match &item.on_conflict {
-                OnConflict::LeaveOut(reason) => Some(RejectedRow::new(&exported, taken(item, reason), true)),
+                OnConflict::LeaveOut(reason) => Some(RejectedRow::new(&exported, item.taken(reason), true)),
                 _ => None,
             };
             if rejects_row(&item) || (item.is_own && !is_beaten()) {
