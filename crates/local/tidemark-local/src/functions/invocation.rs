@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use bytes::{Bytes, BytesMut};
+use futures::{Stream, stream};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::instance::InstanceStartError;
 use super::runtime_api::PAYLOAD_BYTES_MAX;
@@ -45,13 +46,24 @@ pub enum FunctionResult {
 pub struct ResultStream {
     /// The content type that the function gave it.
     pub content_type: Option<HeaderValue>,
-    pub(super) parts: mpsc::Receiver<Result<Bytes, FunctionError>>,
+    pub(super) parts: mpsc::Receiver<Bytes>,
+    /// How it failed. Apart from the parts, so that a client who does not read them holds up nobody.
+    pub(super) failure: oneshot::Receiver<FunctionError>,
 }
 
 impl ResultStream {
     /// The next part; `None` at the end. An error is the last part.
     pub async fn next(&mut self) -> Option<Result<Bytes, FunctionError>> {
-        self.parts.recv().await
+        match self.parts.recv().await {
+            Some(part) => Some(Ok(part)),
+            None if self.failure.is_terminated() => None,
+            None => (&mut self.failure).await.ok().map(Err),
+        }
+    }
+
+    /// The parts as a stream.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, FunctionError>> + Send + 'static {
+        stream::unfold(self, async |mut parts| parts.next().await.map(|part| (part, parts)))
     }
 
     /// Joins what is left of the stream.
@@ -137,7 +149,7 @@ impl FunctionError {
     }
 
     /// The beginning of `errorMessage`, or of the body if it has none.
-    pub(super) fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let body = serde_json::from_slice::<Value>(&self.body).unwrap_or_default();
         let whole = body["errorMessage"].as_str().map_or_else(|| String::from_utf8_lossy(&self.body), Into::into);
         whole.chars().take(MESSAGE_CHARS_MAX).collect()

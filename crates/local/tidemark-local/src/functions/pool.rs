@@ -276,16 +276,17 @@ impl Pool {
         }
         let started = Instant::now();
         let mut reply = self.deliver(&instance, request_id, payload).await;
-        let mut parts = None;
+        let mut failure = None;
         if let Ok(Reply::Stream(streamed)) = reply {
-            let (sender, receiver) = mpsc::channel(1);
+            let (sender, parts) = mpsc::channel(1);
+            let (failed, if_failed) = oneshot::channel();
             let StreamedReply { content_type, parts: source } = streamed;
-            let outcome = Ok(FunctionResult::Stream(ResultStream { content_type, parts: receiver }));
+            let outcome = Ok(FunctionResult::Stream(ResultStream { content_type, parts, failure: if_failed }));
             if let Some(answer) = answer.take() {
                 drop(answer.send(StreamedInvocation { request_id: request_id.to_owned(), outcome }));
             }
-            reply = self.stream(&instance, request_id, started, source, &sender).await;
-            parts = Some(sender);
+            reply = self.stream(&instance, request_id, started, source, sender).await;
+            failure = Some(failed);
         }
         let mut usage = Usage { duration: started.elapsed(), init: instance.take_init(), memory: instance.memory() };
         if reply.is_err() {
@@ -309,8 +310,8 @@ impl Pool {
                 }
             }
         };
-        if let (Some(parts), Err(error)) = (parts, &outcome) {
-            drop(parts.send(Err(error.clone())).await);
+        if let (Some(failure), Err(error)) = (failure, &outcome) {
+            drop(failure.send(error.clone()));
         }
         Ok((outcome, usage))
     }
@@ -323,12 +324,12 @@ impl Pool {
         request_id: &str,
         started: Instant,
         mut source: mpsc::Receiver<Result<Bytes, Bytes>>,
-        caller: &mpsc::Sender<Result<Bytes, FunctionError>>,
+        caller: mpsc::Sender<Bytes>,
     ) -> Result<Reply, FunctionError> {
         let conversation = async {
             while let Some(part) = source.recv().await {
                 match part {
-                    Ok(part) => drop(caller.send(Ok(part)).await),
+                    Ok(part) => drop(caller.send(part).await),
                     Err(body) => return Reply::Error(body),
                 }
             }

@@ -4,7 +4,7 @@ use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tidemark_local::startup::RunningStack;
 
-use crate::support::Stage;
+use crate::support::{Stage, until};
 
 const LAYER: &str = "Layers: [!Sub \"arn:aws:lambda:${AWS::Region}:753240598075:layer:LambdaAdapterLayerX86:26\"]\n";
 
@@ -70,6 +70,18 @@ async fn stream_that_outlasts_the_timeout_is_cut() {
     let mut response = Client::new().get(url(&running)).send().await.unwrap();
     assert_eq!(part(&mut response).await, "first ");
     assert!(response.chunk().await.is_err());
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn failed_stream_that_nobody_reads_frees_its_instance() {
+    let stage = stage("test_streaming_function", "RESPONSE_STREAM", "");
+    stage.replace("Timeout: 29", "Timeout: 1");
+    let running = stage.start().await;
+    let pool = running.admin.functions.get("TestFunction").unwrap();
+    let unread = pool.invoke_streaming("{}".into()).await.unwrap();
+    until("the end of the invocation", || pool.busy_instances() == 0).await;
+    drop(unread);
     running.stop().await;
 }
 
