@@ -3,6 +3,7 @@
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html>.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
@@ -13,8 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
-use futures::StreamExt;
-use futures::stream::{self, BoxStream};
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::functions::{FunctionError, FunctionResult, Functions, InvokeError, PAYLOAD_BYTES_MAX, Pool};
@@ -97,34 +97,30 @@ async fn invoke_streaming(
         Ok(invocation) => invocation,
         Err(refusal) => return not_invoked(&refusal),
     };
-    let whole = |part| stream::iter([part, Ok(None)]).boxed();
-    let parts: BoxStream<'_, Result<Option<Bytes>, FunctionError>> = match invocation.outcome {
-        Err(failure) => whole(Err(failure)),
-        Ok(FunctionResult::Whole(body)) => whole(Ok(Some(body))),
-        Ok(FunctionResult::Stream(parts)) => {
-            let parts = stream::unfold(parts, async |mut parts| parts.next().await.map(|part| (part.map(Some), parts)));
-            parts.chain(stream::iter([Ok(None)])).boxed()
-        }
+    let parts = match invocation.outcome {
+        Err(failure) => stream::iter([Err(failure)]).boxed(),
+        Ok(FunctionResult::Whole(body)) => stream::iter([Ok(body)]).boxed(),
+        Ok(FunctionResult::Stream(parts)) => parts.into_stream().boxed(),
     };
-    // The event after the last part, or after an error, completes the stream.
-    let events = parts.scan(false, |is_complete, part| {
-        let event = (!std::mem::replace(is_complete, !matches!(part, Ok(Some(_))))).then(|| event(part));
-        std::future::ready(event.map(Ok::<_, std::convert::Infallible>))
+    let events = stream::unfold(Some(parts), async |parts| {
+        let mut parts = parts?;
+        let (event, rest) = match parts.next().await {
+            Some(Ok(part)) => (event_stream::message("PayloadChunk", "application/octet-stream", &part), Some(parts)),
+            Some(Err(failure)) => (complete(&failed(&failure)), None),
+            None => (complete(&json!({})), None),
+        };
+        Some((Ok::<_, Infallible>(event), rest))
     });
     answered(&invocation.request_id, "application/vnd.amazon.eventstream", Body::from_stream(events))
 }
 
-/// An event of the stream: a part of the result, or its end.
-fn event(part: Result<Option<Bytes>, FunctionError>) -> Bytes {
-    let complete = |end: Value| event_stream::message("InvokeComplete", "application/json", end.to_string().as_bytes());
-    match part {
-        Ok(Some(part)) => event_stream::message("PayloadChunk", "application/octet-stream", &part),
-        Ok(None) => complete(json!({})),
-        Err(failure) => {
-            let details = String::from_utf8_lossy(&failure.body);
-            complete(json!({ "ErrorCode": "Unhandled", "ErrorDetails": details }))
-        }
-    }
+/// The last event of the stream.
+fn complete(end: &Value) -> Bytes {
+    event_stream::message("InvokeComplete", "application/json", end.to_string().as_bytes())
+}
+
+fn failed(failure: &FunctionError) -> Value {
+    json!({ "ErrorCode": "Unhandled", "ErrorDetails": String::from_utf8_lossy(&failure.body) })
 }
 
 /// The function and the payload of a request that may invoke it.

@@ -43,11 +43,8 @@ pub(super) async fn of(mut parts: ResultStream, kind: ApiKind, is_streamed: bool
             Err(_) => errors::function_failed(kind),
         };
     }
-    let rest = stream::unfold(parts, async |mut parts| {
-        let part = parts.next().await?.map_err(|error| String::from_utf8_lossy(&error.body).into_owned());
-        Some((part, parts))
-    });
-    let first = stream::iter((!begun.is_empty()).then_some(Ok::<_, String>(begun)));
+    let rest = parts.into_stream().map(|part| part.map_err(|error| error.message()));
+    let first = stream::iter((!begun.is_empty()).then_some(Ok(begun)));
     response.map(|_| Body::from_stream(first.chain(rest)))
 }
 
@@ -57,7 +54,7 @@ async fn prelude(parts: &mut ResultStream) -> Result<(Response<Body>, Bytes), St
     let end = loop {
         let part = parts.next().await.ok_or("it ends before eight zero bytes")?;
         let searched = read.len().saturating_sub(SEPARATOR.len());
-        read.extend_from_slice(&part.map_err(|error| String::from_utf8_lossy(&error.body).into_owned())?);
+        read.extend_from_slice(&part.map_err(|error| error.message())?);
         let found = read[searched..].windows(SEPARATOR.len()).position(|bytes| bytes == SEPARATOR);
         match found {
             Some(found) => break searched + found,
