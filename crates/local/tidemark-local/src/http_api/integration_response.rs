@@ -63,7 +63,22 @@ pub(crate) fn of_prelude(prelude: &[u8]) -> Result<Response<Body>, String> {
     explicit(&fields)
 }
 
-fn not_json(error: serde_json::Error) -> String {
+/// The status that `statusCode` names.
+///
+/// # Errors
+/// Why it names none.
+pub(crate) fn status(code: Option<&Value>) -> Result<StatusCode, String> {
+    let status = match code.ok_or("`statusCode` is missing")? {
+        Value::Number(number) => number.as_u64().and_then(|status| u16::try_from(status).ok()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    };
+    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+    Ok(status.filter(|status| !status.is_informational()).ok_or("`statusCode` is not a status from 200")?)
+}
+
+/// Why a result is not JSON.
+pub(crate) fn not_json(error: serde_json::Error) -> String {
     format!("it is not JSON: {error}")
 }
 
@@ -85,13 +100,7 @@ pub(crate) fn message(status: StatusCode, message: &str) -> Response<Body> {
 }
 
 fn explicit(fields: &Map<String, Value>) -> Result<Response<Body>, String> {
-    let status = match fields.get("statusCode").ok_or("`statusCode` is missing")? {
-        Value::Number(number) => number.as_u64().and_then(|status| u16::try_from(status).ok()),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
-    };
-    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
-    let status = status.filter(|status| !status.is_informational()).ok_or("`statusCode` is not a status from 200")?;
+    let status = status(fields.get("statusCode"))?;
     let body = match fields.get("body") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::String(body)) if fields.get("isBase64Encoded") == Some(&Value::Bool(true)) => STANDARD

@@ -6,6 +6,8 @@
 use axum::http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
+use crate::http_api::integration_response::{not_json, status};
+
 /// The parts of a function's result that a connection uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IntegrationResponse {
@@ -22,14 +24,8 @@ pub(super) struct IntegrationResponse {
 /// # Errors
 /// Why it is no response.
 pub(super) fn read(result: &[u8]) -> Result<IntegrationResponse, String> {
-    let result: Value = serde_json::from_slice(result).map_err(|error| format!("it is not JSON: {error}"))?;
-    let status = match result.get("statusCode").ok_or("`statusCode` is missing")? {
-        Value::Number(number) => number.as_u64().and_then(|number| u16::try_from(number).ok()),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
-    };
-    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
-    let status = status.filter(|status| !status.is_informational()).ok_or("`statusCode` is not a status from 200")?;
+    let result: Value = serde_json::from_slice(result).map_err(not_json)?;
+    let status = status(result.get("statusCode"))?;
     let mut headers = result.get("headers").and_then(Value::as_object).into_iter().flatten();
     let protocol = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
     let protocol = protocol.and_then(|(_, value)| HeaderValue::from_str(value.as_str()?).ok());
