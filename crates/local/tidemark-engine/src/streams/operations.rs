@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use super::records::{self, PageError, Record};
 use super::shards::{self, Shard};
 use super::{Stream, Streams};
-use super::{all, find, last_sequence_number, public_sequence_number, readable_after, stored_sequence_number};
+use super::{
+    all, find, horizon_s, last_sequence_number, public_sequence_number, readable_after, stored_sequence_number,
+    trimmed_to,
+};
 use crate::api::ApiError;
 use crate::arn;
 
@@ -237,7 +240,9 @@ fn position_in(shard: &Shard, number: &str) -> Result<i64, ApiError> {
 /// Refuses a position that has lost records. A position without lost records stays valid, however
 /// old it is: the stack may have been off.
 fn refuse_trimmed(connection: &Connection, stream: &Stream, shard: &Shard, position: i64) -> Result<(), ApiError> {
-    if position < readable_after(connection, stream, shard)? {
+    let is_trimmed = position < trimmed_to(connection, stream, shard)?;
+    // A reader who is up to date has no old record behind its position.
+    if is_trimmed || records::newest_old(connection, stream, shard, position, horizon_s())?.is_some() {
         let message = "The operation attempted to read past the oldest stream record in a shard.";
         return Err(ApiError::new("TrimmedDataAccessException", message));
     }
