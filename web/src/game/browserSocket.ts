@@ -1,6 +1,6 @@
 /** The browser's timers and WebSockets, as {@link GameSocket} uses them. */
 import { socketUrl } from './api.ts';
-import type { Later, Transport, TransportEvents } from './socket.ts';
+import type { Later, Transport, TransportEvents } from './transport.ts';
 
 export const later: Later = (ms, run) => {
   const timer = setTimeout(run, ms);

@@ -8,6 +8,7 @@
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
 import { parseMessage, PROTOCOL_VERSION, type ClientMessage, type ServerMessage } from './protocol.ts';
+import type { Later, Transport, TransportEvents } from './transport.ts';
 
 /** Keeps the connection alive: API Gateway closes one that is idle for 10 minutes. */
 export const PING_MS = 4 * 60_000;
@@ -41,22 +42,6 @@ export const LINE_FAILED_MS = 10_000;
 const CHAT_WAIT_MS = 3_000;
 
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 15_000 };
-
-/** The part of the WebSocket interface that is used. */
-export interface Transport {
-  send(text: string): void;
-  close(): void;
-}
-
-/** The events of a transport. No event follows `onClose`. */
-export interface TransportEvents {
-  readonly onOpen: () => void;
-  readonly onText: (text: string) => void;
-  readonly onClose: () => void;
-}
-
-/** Runs a function after a delay. The returned function cancels it. */
-export type Later = (ms: number, run: () => void) => () => void;
 
 /** What the socket depends on. Tests replace it. */
 export interface SocketOptions {
@@ -262,38 +247,31 @@ export class GameSocket {
     this.#checkMs = Infinity;
     const message = parseMessage(text);
     if (message === null) return;
-    if (this.#leaving) return this.#goOnLeaving(message);
     this.#acknowledge(message);
     if (message.type === 'welcome') {
       this.#live = true;
       this.#failures = 0;
       this.#schedulePing();
-      this.#options.onState({ is: 'live' });
+      this.#tell({ is: 'live' });
+      if (this.#leaving) this.send({ action: 'leave' });
       if (this.#chatSeen) this.#sendLines();
       else this.#cancelChatWait = this.#options.later(CHAT_WAIT_MS, () => this.#sendLines());
     }
     if (message.type === 'replaced' || message.type === 'kicked') {
       this.#end({ is: 'ended', why: message.type });
     }
-    this.#options.onMessage(message);
+    if (!this.#leaving) this.#options.onMessage(message);
     // A refused `hello`, for example from a throttled database, is tried again in a new connection.
     if (message.type === 'error' && message.action === 'hello') return this.#lost();
+    if (message.type === 'error' && message.action === 'leave' && this.#leaving) {
+      this.#cancelLeave();
+      this.#cancelLeave = this.#options.later(LEAVE_AGAIN_MS, () => this.send({ action: 'leave' }));
+    }
     if (message.type === 'chat' && !this.#chatSeen) {
       this.#chatSeen = true;
       this.#cancelChatWait();
       if (this.#live) this.#sendLines();
     }
-  }
-
-  /** Sends `leave` once the connection is live, and again if it was refused. */
-  #goOnLeaving(message: ServerMessage): void {
-    const isRefused = message.type === 'error' && message.action === 'leave';
-    if (message.type === 'replaced' || message.type === 'kicked') return this.abandon();
-    if (message.type === 'error' && message.action === 'hello') return this.#lost();
-    if (message.type !== 'welcome' && !isRefused) return;
-    this.#live = true;
-    this.#cancelLeave();
-    this.#cancelLeave = this.#options.later(isRefused ? LEAVE_AGAIN_MS : 0, () => this.send({ action: 'leave' }));
   }
 
   /** A message about these lines shows that they have arrived. */

@@ -6,7 +6,7 @@
  * usually only the first one sends.
  */
 import type { Room } from './protocol.ts';
-import type { Later } from './socket.ts';
+import type { Later } from './transport.ts';
 
 /** How much longer each player waits than the one before. */
 export const STAGGER_MS = 120;

@@ -12,7 +12,7 @@ import { Pen } from '../../src/game/bots/pen.ts';
 import { recallBots, rememberBots } from '../../src/game/bots/stored.ts';
 import { wordsOf } from '../../src/game/bots/wordList.ts';
 import type { ClientMessage, Room, Turn } from '../../src/game/protocol.ts';
-import type { Later, TransportEvents } from '../../src/game/socket.ts';
+import type { Later, TransportEvents } from '../../src/game/transport.ts';
 import { exampleRoom } from './game-fakes.ts';
 
 const STEP_MS = 25;

@@ -1,7 +1,7 @@
 /** Helpers of the game's tests: example messages and a fake clock. */
 import { readFileSync } from 'node:fs';
 import { parseMessage, type Room } from '../../src/game/protocol.ts';
-import type { Later } from '../../src/game/socket.ts';
+import type { Later } from '../../src/game/transport.ts';
 
 /** The text of an example in `tests/protocol`. */
 export function example(name: string): string {

@@ -12,9 +12,9 @@ import {
   SILENCE_MAX_MS,
   UNSENT_LINES_MAX,
   type SocketState,
-  type TransportEvents,
   type WaitingLine,
 } from '../../src/game/socket.ts';
+import type { TransportEvents } from '../../src/game/transport.ts';
 import { ApiError } from '../../src/shared/api.ts';
 import { example, FakeTime } from './game-fakes.ts';
 

@@ -5,7 +5,8 @@
 import { newUuidV7 } from '../../shared/uuid-v7.ts';
 import type { ClientMessage, Room, ServerMessage, Turn, WordLanguage } from '../protocol.ts';
 import { isNewer } from '../roomTime.ts';
-import { GameSocket, type Later, type SocketOptions } from '../socket.ts';
+import { GameSocket, type SocketOptions } from '../socket.ts';
+import type { Later } from '../transport.ts';
 import { isLetter, toAnswer } from '../text.ts';
 import { DRAWINGS, type Drawing } from './drawings.ts';
 import { Pen } from './pen.ts';

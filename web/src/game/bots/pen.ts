@@ -1,6 +1,6 @@
 /** Draws a drawing of a bot, stroke by stroke and about as fast as a person. */
 import { OutgoingBatches, type OutgoingOptions } from '../board/outgoing.ts';
-import type { Later } from '../socket.ts';
+import type { Later } from '../transport.ts';
 import type { Drawing } from './drawings.ts';
 
 /** The pen moves by some points in each step. A point is about 24 board units from the next. */
