@@ -22,6 +22,7 @@ mod expressions;
 mod faults;
 pub mod guard;
 mod housekeeping;
+pub mod listener;
 mod meter;
 mod point_in_time_recovery;
 mod proxy;

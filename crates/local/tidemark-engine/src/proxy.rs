@@ -9,7 +9,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::serve::ListenerExt;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
@@ -24,6 +23,7 @@ use crate::authorization::{self, Authorizer, SchemaCache};
 use crate::call::Call;
 use crate::database::Database;
 use crate::faults::{FailureReply, Faults};
+use crate::listener::Listener;
 use crate::meter::Meter;
 use crate::throttle::{AdmittedCall, Throttle};
 use crate::write_notifier::WriteNotifier;
@@ -52,12 +52,7 @@ pub(crate) struct Proxy {
 /// Serves until `stop` completes.
 pub(crate) async fn serve(listener: TcpListener, proxy: Arc<Proxy>, stop: impl Future<Output = ()> + Send + 'static) {
     let router = Router::new().fallback(answer).with_state(proxy);
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "could not set TCP_NODELAY: replies may be delayed");
-        }
-    });
-    if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop).await {
+    if let Err(error) = axum::serve(Listener::new(listener), router).with_graceful_shutdown(stop).await {
         tracing::error!(%error, "the engine stopped serving");
     }
 }

@@ -1,13 +1,12 @@
 //! Restricts the stack's own routes to programs on this machine and the stack's own pages.
 
-use std::net::SocketAddr;
-
 use axum::extract::{ConnectInfo, Request};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde_json::json;
+use tidemark_engine::listener::Client;
 
 /// Rejects callers from the network, and requests that [`tidemark_engine::guard`] rejects.
 pub(crate) fn from_this_machine(router: Router) -> Router {
@@ -19,8 +18,8 @@ pub(crate) fn own_pages_only(router: Router) -> Router {
     router.layer(middleware::from_fn(no_other_site))
 }
 
-async fn only_from_here(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request, next: Next) -> Response {
-    if peer.ip().is_loopback() { next.run(request).await } else { forbidden() }
+async fn only_from_here(ConnectInfo(client): ConnectInfo<Client>, request: Request, next: Next) -> Response {
+    if client.address.ip().is_loopback() { next.run(request).await } else { forbidden() }
 }
 
 async fn no_other_site(request: Request, next: Next) -> Response {

@@ -1,9 +1,9 @@
 //! Opens the ports: on this machine only, or on the network as well.
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 
 use axum::Router;
-use axum::serve::ListenerExt;
+use tidemark_engine::listener::{Client, Listener};
 use tokio::net::TcpSocket;
 use tokio_util::sync::CancellationToken;
 
@@ -97,9 +97,8 @@ pub(crate) fn serve(
     router: Router,
     stop: CancellationToken,
 ) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
-    // Without TCP_NODELAY, Nagle's algorithm delays each small response by up to 40 ms.
-    let listener = socket.listen(BACKLOG)?.tap_io(|stream| drop(stream.set_nodelay(true)));
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    let listener = Listener::new(socket.listen(BACKLOG)?);
+    let service = router.into_make_service_with_connect_info::<Client>();
     Ok(async move {
         let serving = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned());
         if let Err(error) = serving.await {

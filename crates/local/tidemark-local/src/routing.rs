@@ -1,6 +1,5 @@
 //! The routes of the stack's ports: its own routes, the APIs, the pages and the sockets.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,6 +8,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::any;
+use tidemark_engine::listener::Client;
 
 use crate::admin_routes::{self, AdminState};
 use crate::guard;
@@ -43,14 +43,14 @@ pub(crate) type Shared = Arc<(Arc<AdminState>, HttpApis)>;
 /// have their tables.
 async fn request(
     State(state): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(client): ConnectInfo<Client>,
     request: Request,
 ) -> Response<Body> {
     let (admin, apis) = &*state;
     if admin.mappings.get().is_none() {
         return starting();
     }
-    apis.serve(request, peer).await
+    apis.serve(request, client.address).await
 }
 
 /// The routes on the port of the API at `index`.
@@ -61,23 +61,23 @@ pub(crate) fn of_api(shared: &Shared, index: usize) -> Router {
 /// Passes a request to the API that has this port to itself.
 async fn other_request(
     State((state, index)): State<(Shared, usize)>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(client): ConnectInfo<Client>,
     request: Request,
 ) -> Response<Body> {
     let (admin, apis) = &*state;
     if admin.mappings.get().is_none() {
         return starting();
     }
-    apis.serve_api(index, request, peer).await
+    apis.serve_api(index, request, client.address).await
 }
 
 async fn handshake(
     State(state): State<Shared>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    ConnectInfo(client): ConnectInfo<Client>,
     request: Request,
 ) -> Response<Body> {
     match (&state.0.sockets, state.0.mappings.get()) {
-        (Some(sockets), Some(_)) => sockets.upgrade(request, peer).await,
+        (Some(sockets), Some(_)) => sockets.upgrade(request, client.address).await,
         _ => starting(),
     }
 }

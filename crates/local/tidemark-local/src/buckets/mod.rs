@@ -23,6 +23,7 @@ use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{S3Error, S3ErrorCode};
 use tempfile::TempDir;
 use tidemark_engine::guard;
+use tidemark_engine::listener::Listener;
 use tokio::net::TcpListener;
 
 use self::access::{LocalAccess, LocalKeys};
@@ -119,7 +120,7 @@ impl Buckets {
         let (listener, temporary) = (self.listener, self.temporary);
         Ok(async move {
             let _kept = temporary;
-            if let Err(error) = axum::serve(listener, router).await {
+            if let Err(error) = axum::serve(Listener::new(listener), router).await {
                 tracing::error!("the server of the buckets ended: {error}");
             }
         })

@@ -13,17 +13,18 @@ use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde_json::json;
+use tidemark_engine::listener::Listener;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 
 use crate::guard;
+use crate::http_api::added_headers::trace_root;
 
 /// Maximum payload of a synchronous invocation, in both directions: 6 MB.
 ///
@@ -134,8 +135,7 @@ impl RuntimeApi {
             .with_state(state);
         // Otherwise a page of any site could take an invocation away from its function.
         let router = guard::own_pages_only(router);
-        // Without TCP_NODELAY, Nagle's algorithm delays each small response by up to 40 ms.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        let listener = Listener::new(listener);
         let server = tokio::spawn(async move { axum::serve(listener, router).await }).abort_handle();
         Ok(Self { addr, deliveries, phase, server })
     }
@@ -266,9 +266,8 @@ fn settle(state: &ApiState, id: &str, reply: Reply, status: StatusCode) -> Respo
 }
 
 /// A trace header in X-Ray's format, never sampled.
-pub(super) fn trace_id(now_ms: u64) -> String {
-    let (root, parent) = (fastrand::u128(..) >> 32, fastrand::u64(..));
-    format!("Root=1-{:08x}-{root:024x};Parent={parent:016x};Sampled=0", now_ms / 1000)
+pub(super) fn trace_id() -> String {
+    format!("{};Parent={:016x};Sampled=0", trace_root(), fastrand::u64(..))
 }
 
 /// Locks the mutex and ignores poisoning: no code panics while it holds the lock.
