@@ -50,6 +50,11 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
         })),
         // The event as the body, so that REST APIs show it too.
         Some("show") => Ok(json!({ "statusCode": 200, "body": event.to_string() })),
+        // The body, read as JSON, or as text that is no JSON.
+        Some("return") => {
+            let body = event.get("body").and_then(Value::as_str).unwrap_or_default();
+            Ok(serde_json::from_str(body).unwrap_or_else(|_| body.into()))
+        }
         Some("answer") => {
             Ok(json!({ "statusCode": 418, "headers": { "x-test_function": "yes" }, "body": "short and stout" }))
         }

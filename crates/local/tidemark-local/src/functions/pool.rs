@@ -356,7 +356,7 @@ impl Pool {
             request_id: request_id.to_owned(),
             deadline_ms: now_ms.saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
             function_arn: Arc::clone(&self.arn),
-            trace_id: trace_id(now_ms),
+            trace_id: trace_id(),
             payload,
             reply,
         };

@@ -14,8 +14,10 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::added_headers::added;
 use super::routes::{Match, decode};
 use crate::arn;
+use crate::stack::ApiKind;
 
 /// The event for a request that matched `route`.
 #[must_use]
@@ -23,22 +25,18 @@ pub(crate) fn build<T>(
     parts: &Parts,
     body: &Bytes,
     route: &Match<'_, T>,
-    (api_id, stage): (&str, &str),
+    (kind, api_id, stage): (ApiKind, &str, &str),
     source_ip: IpAddr,
     now: Timestamp,
 ) -> Value {
     let query = parts.uri.query().unwrap_or_default();
     let mut headers = headers(&parts.headers);
     let host = headers.get("host").cloned().unwrap_or_default();
-    let (domain, port) = host.rsplit_once(':').unwrap_or((&host, "80"));
-    let forwarded = [
-        ("x-forwarded-for", source_ip.to_string()),
-        ("x-forwarded-proto", "http".to_owned()),
-        ("x-forwarded-port", port.to_owned()),
-    ];
-    headers.extend(forwarded.map(|(name, value)| (name.to_owned(), value)));
-    // API Gateway passes the path on decoded, even as `rawPath`; the query stays as sent.
-    let path = decode(parts.uri.path());
+    let domain = host.rsplit_once(':').map_or(host.as_str(), |(domain, _)| domain);
+    headers.extend(added(parts, source_ip).map(|(name, value)| (name.to_ascii_lowercase(), value)));
+    // API Gateway passes the path on decoded, even as `rawPath`, and a function URL as sent. The
+    // query stays as sent.
+    let path = if kind == ApiKind::FunctionUrl { parts.uri.path().to_owned() } else { decode(parts.uri.path()) };
     let mut event = json!({
         "version": "2.0",
         "routeKey": route.route_key,
@@ -162,7 +160,14 @@ mod tests {
         let path_parameters = BTreeMap::from([("day".to_owned(), "2025-10-02".to_owned())]);
         let route = Match { route_key: "POST /days/{day}", path_parameters, target: &() };
         let now = "2025-10-02T10:30:00.123Z".parse().expect("a time");
-        build(&parts, &Bytes::from_static(body), &route, ("Api", "$default"), IpAddr::from([127, 0, 0, 1]), now)
+        build(
+            &parts,
+            &Bytes::from_static(body),
+            &route,
+            (ApiKind::Http, "Api", "$default"),
+            IpAddr::from([127, 0, 0, 1]),
+            now,
+        )
     }
 
     #[test]
@@ -177,6 +182,7 @@ mod tests {
             .header("Cookie", "m=x");
         let mut event = event(request, br#"{"a":1}"#);
         assert_eq!(event["requestContext"]["requestId"].take().as_str().map(str::len), Some(15));
+        assert_eq!(event["headers"]["x-amzn-trace-id"].take().as_str().map(str::len), Some(40));
         assert_eq!(
             event,
             json!({
@@ -190,6 +196,7 @@ mod tests {
                     "content-type": "application/json",
                     "user-agent": "test",
                     "x-twice": "1,2",
+                    "x-amzn-trace-id": null,
                     "x-forwarded-for": "127.0.0.1",
                     "x-forwarded-proto": "http",
                     "x-forwarded-port": "3000"

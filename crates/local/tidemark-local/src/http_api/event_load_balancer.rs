@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::added_headers::added;
 use super::event::is_text;
 use super::multi_value::{Multiple, last};
 use crate::arn;
@@ -23,10 +24,7 @@ pub(super) fn build(parts: &Parts, body: &Bytes, listener: &str, multi_value: bo
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         headers.entry(name.as_str().to_owned()).or_default().push(value);
     }
-    let before = headers.remove("x-forwarded-for").map(|addresses| format!("{}, ", addresses.join(", ")));
-    headers.insert("x-forwarded-for".to_owned(), vec![format!("{}{source_ip}", before.unwrap_or_default())]);
-    headers.insert("x-forwarded-proto".to_owned(), vec!["http".to_owned()]);
-    headers.insert("x-forwarded-port".to_owned(), vec!["80".to_owned()]);
+    headers.extend(added(parts, source_ip).map(|(name, value)| (name.to_ascii_lowercase(), vec![value])));
     // A load balancer does not decode parameters.
     let mut query = Multiple::new();
     for pair in parts.uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {

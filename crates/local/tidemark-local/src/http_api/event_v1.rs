@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::event::request_id;
-use super::multi_value::{self, Multiple, last};
+use super::multi_value::{all_headers, last, query_parameters};
 use super::routes::{Match, decode};
 use crate::arn;
 use crate::random_id::random_id;
@@ -43,16 +43,18 @@ pub(super) fn build<T>(
     source_ip: IpAddr,
 ) -> Value {
     let now = Timestamp::now();
-    let headers = all_headers(&parts.headers, source_ip);
-    let query = multi_value::query_parameters(parts.uri.query().unwrap_or_default());
+    let headers = all_headers(parts, source_ip);
+    let query = query_parameters(parts.uri.query().unwrap_or_default());
     let (text, is_base64) = encoded_body(body, &parts.headers, api);
     let resource = route.route_key.split_once(' ').map_or(route.route_key, |(_, path)| path);
-    let header = |name: &str| headers.get(name).and_then(|values| values.last()).cloned();
-    let host = header("Host").unwrap_or_default();
+    let header = |name: &str| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let host = header("host").unwrap_or_default();
+    // A REST API passes the path on as sent, an HTTP API decoded.
+    let path = if api.is_rest { path.to_owned() } else { decode(path) };
     let domain = host.split(':').next().unwrap_or_default();
     let mut event = json!({
         "resource": resource,
-        "path": decode(path),
+        "path": path,
         "httpMethod": parts.method.as_str(),
         "headers": last(&headers),
         "multiValueHeaders": headers,
@@ -70,7 +72,7 @@ pub(super) fn build<T>(
             "identity": {
                 "accessKey": null,
                 "accountId": null,
-                "apiKey": header("X-Api-Key"),
+                "apiKey": header("x-api-key"),
                 "caller": null,
                 "cognitoAuthenticationProvider": null,
                 "cognitoAuthenticationType": null,
@@ -78,10 +80,10 @@ pub(super) fn build<T>(
                 "cognitoIdentityPoolId": null,
                 "sourceIp": source_ip.to_string(),
                 "user": null,
-                "userAgent": header("User-Agent"),
+                "userAgent": header("user-agent"),
                 "userArn": null,
             },
-            "path": format!("/{}{}", api.stage.trim_start_matches("$default"), decode(path)),
+            "path": format!("/{}{}", api.stage.trim_start_matches("$default"), path),
             "protocol": format!("{:?}", parts.version),
             "requestId": random_id(),
             "requestTime": now.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string(),
@@ -127,17 +129,6 @@ fn is_media_type(pattern: &str, media_type: &str) -> bool {
     }
 }
 
-/// All values of each header, with the gateway's own headers.
-fn all_headers(headers: &HeaderMap, source_ip: IpAddr) -> Multiple {
-    let mut all = multi_value::headers(headers);
-    // The gateway adds the client to the addresses that a proxy told.
-    let before = all.remove("X-Forwarded-For").map(|addresses| format!("{}, ", addresses.join(", ")));
-    let addresses = format!("{}{source_ip}", before.unwrap_or_default());
-    all.insert("X-Forwarded-For".to_owned(), vec![addresses]);
-    all.insert("X-Forwarded-Proto".to_owned(), vec!["http".to_owned()]);
-    all
-}
-
 fn none_if_empty<K, T>(values: BTreeMap<K, T>) -> Option<BTreeMap<K, T>> {
     (!values.is_empty()).then_some(values)
 }
@@ -173,12 +164,12 @@ mod tests {
     #[test]
     fn rest_event_has_single_and_multiple_values_and_stage() {
         let event = event("/Prod/things/a%20b?x=1&x=2+3", "text/plain", b"hello", &[]);
-        assert_eq!((&event["resource"], &event["path"]), (&json!("/things/{id}"), &json!("/things/a b")));
-        assert_eq!(event["requestContext"]["path"], "/Prod/things/a b");
+        assert_eq!((&event["resource"], &event["path"]), (&json!("/things/{id}"), &json!("/things/a%20b")));
+        assert_eq!(event["requestContext"]["path"], "/Prod/things/a%20b");
         assert_eq!(event["pathParameters"], json!({ "id": "a b" }));
         assert_eq!(event["queryStringParameters"], json!({ "x": "2 3" }));
         assert_eq!(event["multiValueQueryStringParameters"], json!({ "x": ["1", "2 3"] }));
-        assert_eq!(event["multiValueHeaders"]["X-Many"], json!(["a", "b"]));
+        assert_eq!(event["multiValueHeaders"]["x-many"], json!(["a", "b"]));
         assert_eq!((&event["headers"]["X-Forwarded-For"], event.get("version")), (&json!("10.0.0.1, 127.0.0.1"), None));
         assert_eq!(event["stageVariables"], json!({ "color": "red" }));
         assert_eq!((&event["body"], &event["isBase64Encoded"]), (&json!("hello"), &json!(false)));

@@ -4,51 +4,63 @@
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-/// The response for a result.
+use crate::stack::{ApiKind, PayloadFormat};
+
+/// What a REST API accepts in a result.
+const REST_FIELDS: [&str; 5] = ["statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"];
+
+/// The response for a result of a function behind an API.
 ///
 /// # Errors
 /// Why the result is no response.
-pub(crate) fn read(result: &[u8]) -> Result<Response<Body>, String> {
+pub(crate) fn read(result: &[u8], kind: ApiKind, payload: PayloadFormat) -> Result<Response<Body>, String> {
     let value: Value = serde_json::from_slice(result).map_err(not_json)?;
-    match value.as_object() {
-        Some(fields) if fields.contains_key("statusCode") => explicit(fields),
+    if payload == PayloadFormat::V2 && value.get("statusCode").is_none() {
         // Without a status code, the result itself is the body.
-        _ => {
-            let body = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let mut response = Response::new(Body::from(body));
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            Ok(response)
-        }
+        let body = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        return Ok(with_type(Response::new(Body::from(body)), "application/json"));
     }
+    let fields = value.as_object().ok_or("it is not a JSON object")?;
+    let is_rest = kind == ApiKind::Rest;
+    if let Some(unknown) = fields.keys().find(|name| is_rest && !REST_FIELDS.contains(&name.as_str())) {
+        return Err(format!(
+            "`{unknown}` is no field of a REST API's response, and such an API accepts no other field"
+        ));
+    }
+    let status = match fields.get("statusCode") {
+        None if is_rest => StatusCode::OK,
+        code => status(code)?,
+    };
+    let body = body(fields)?;
+    let content_type = match kind {
+        ApiKind::Rest | ApiKind::FunctionUrl => "application/json",
+        ApiKind::Http => "text/plain;charset=UTF-8",
+        ApiKind::LoadBalancer => "application/octet-stream",
+    };
+    let has_type = is_rest || !body.is_empty();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    if payload != (PayloadFormat::LoadBalancer { multi_value: true }) {
+        insert_headers(headers, fields)?;
+    }
+    match payload {
+        PayloadFormat::V2 => append_cookies(headers, fields)?,
+        PayloadFormat::V1 | PayloadFormat::LoadBalancer { multi_value: true } => insert_multiple(headers, fields)?,
+        PayloadFormat::LoadBalancer { multi_value: false } => {}
+    }
+    Ok(if has_type { with_type(response, content_type) } else { response })
 }
 
-/// The response for a result in payload format 1.0. It needs a status code, and may have several
-/// values for a header.
-///
-/// # Errors
-/// Why the result is no response.
-pub(crate) fn read_v1(result: &[u8]) -> Result<Response<Body>, String> {
-    let value: Value = serde_json::from_slice(result).map_err(not_json)?;
-    let fields = value.as_object().ok_or("it is not a JSON object")?;
-    let mut response = explicit(fields)?;
-    for (name, values) in fields.get("multiValueHeaders").and_then(Value::as_object).into_iter().flatten() {
-        let name = header_name(name)?;
-        if name == header::CONTENT_LENGTH {
-            continue;
-        }
-        // Values in this map replace the single value of the same name.
-        response.headers_mut().remove(&name);
-        for value in values.as_array().into_iter().flatten().filter_map(Value::as_str) {
-            let value = header_value(&name, value)?;
-            response.headers_mut().append(&name, value);
-        }
-    }
-    Ok(response)
+/// The response with this content type, if it has none.
+fn with_type(mut response: Response<Body>, content_type: &'static str) -> Response<Body> {
+    response.headers_mut().entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
+    response
 }
 
 /// The response without a body that the prelude of a streamed result describes. The status is 200
@@ -57,10 +69,14 @@ pub(crate) fn read_v1(result: &[u8]) -> Result<Response<Body>, String> {
 /// # Errors
 /// Why it describes no response.
 pub(crate) fn of_prelude(prelude: &[u8]) -> Result<Response<Body>, String> {
-    let mut fields: Map<String, Value> = serde_json::from_slice(prelude).map_err(not_json)?;
-    fields.entry("statusCode").or_insert(200.into());
-    fields.remove("body");
-    explicit(&fields)
+    let fields: Map<String, Value> = serde_json::from_slice(prelude).map_err(not_json)?;
+    let mut response = Response::new(Body::empty());
+    if let Some(code) = fields.get("statusCode") {
+        *response.status_mut() = status(Some(code))?;
+    }
+    insert_headers(response.headers_mut(), &fields)?;
+    append_cookies(response.headers_mut(), &fields)?;
+    Ok(response)
 }
 
 /// The status that `statusCode` names.
@@ -99,46 +115,80 @@ pub(crate) fn message(status: StatusCode, message: &str) -> Response<Body> {
     response
 }
 
-fn explicit(fields: &Map<String, Value>) -> Result<Response<Body>, String> {
-    let status = status(fields.get("statusCode"))?;
-    let body = match fields.get("body") {
-        None | Some(Value::Null) => Vec::new(),
+/// The bytes of `body`.
+fn body(fields: &Map<String, Value>) -> Result<Vec<u8>, String> {
+    match fields.get("body") {
+        None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(body)) if fields.get("isBase64Encoded") == Some(&Value::Bool(true)) => STANDARD
             .decode(body)
-            .map_err(|error| format!("`isBase64Encoded` is true, and `body` is not base64: {error}"))?,
-        Some(Value::String(body)) => body.clone().into_bytes(),
-        Some(other) => other.to_string().into_bytes(),
-    };
-    let has_body = !body.is_empty();
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    for (name, value) in fields.get("headers").and_then(Value::as_object).into_iter().flatten() {
+            .map_err(|error| format!("`isBase64Encoded` is true, and `body` is not base64: {error}")),
+        Some(Value::String(body)) => Ok(body.clone().into_bytes()),
+        Some(_) => Err("`body` is not text: encode it, for example with JSON.stringify".to_owned()),
+    }
+}
+
+/// The member with this name, if there is one, which must be an object.
+fn object<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Map<String, Value>>, String> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_object().map(Some).ok_or_else(|| format!("`{name}` is not an object")),
+    }
+}
+
+/// Whether this server sets a header itself.
+fn is_own(name: &HeaderName) -> bool {
+    [header::CONTENT_LENGTH, header::CONNECTION, header::TRANSFER_ENCODING].contains(name)
+}
+
+fn insert_headers(headers: &mut HeaderMap, fields: &Map<String, Value>) -> Result<(), String> {
+    for (name, value) in object(fields, "headers")?.into_iter().flatten() {
         let value = match value {
             Value::String(value) => value.clone(),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => continue,
+            Value::Null => continue,
+            _ => return Err(format!("the header `{name}` has a value that is not text")),
         };
         let name = header_name(name)?;
-        // This server sets these headers itself.
-        if name != header::CONTENT_LENGTH && name != header::CONNECTION && name != header::TRANSFER_ENCODING {
+        if !is_own(&name) {
             let value = header_value(&name, &value)?;
             headers.insert(name, value);
         }
     }
+    Ok(())
+}
+
+/// Values in `multiValueHeaders` replace the single value of the same name.
+fn insert_multiple(headers: &mut HeaderMap, fields: &Map<String, Value>) -> Result<(), String> {
+    for (name, values) in object(fields, "multiValueHeaders")?.into_iter().flatten() {
+        let values = values.as_array().ok_or_else(|| format!("the values of the header `{name}` are not in a list"))?;
+        let name = header_name(name)?;
+        if is_own(&name) {
+            continue;
+        }
+        headers.remove(&name);
+        for value in values {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            headers.append(&name, header_value(&name, &text)?);
+        }
+    }
+    Ok(())
+}
+
+fn append_cookies(headers: &mut HeaderMap, fields: &Map<String, Value>) -> Result<(), String> {
     for cookie in fields.get("cookies").and_then(Value::as_array).into_iter().flatten() {
         let cookie = cookie.as_str().ok_or("`cookies` has a member that is not text")?;
         headers.append(header::SET_COOKIE, header_value(&header::SET_COOKIE, cookie)?);
     }
-    if has_body && !headers.contains_key(header::CONTENT_TYPE) {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain;charset=UTF-8"));
-    }
-    Ok(response)
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(result: &[u8]) -> Result<Response<Body>, String> {
+        super::read(result, ApiKind::Http, PayloadFormat::V2)
+    }
 
     async fn parts(result: &str) -> (u16, String, String) {
         let response = read(result.as_bytes()).expect("a response");
@@ -177,6 +227,9 @@ mod tests {
             (r#"{"statusCode":200,"headers":{"a b":"c"}}"#, "`a b`"),
             (r#"{"statusCode":200,"headers":{"a":"\n"}}"#, "`a`"),
             (r#"{"statusCode":200,"cookies":[1]}"#, "`cookies`"),
+            (r#"{"statusCode":200,"body":{}}"#, "`body`"),
+            (r#"{"statusCode":200,"headers":[]}"#, "`headers`"),
+            (r#"{"statusCode":200,"headers":{"a":[]}}"#, "`a`"),
         ] {
             let refusal = read(result.as_bytes()).expect_err(result);
             assert!(refusal.contains(reason), "{result}: {refusal}");
@@ -186,10 +239,11 @@ mod tests {
     #[test]
     fn response_of_format_1_needs_a_status_and_repeats_headers() {
         let result = br#"{"statusCode":200,"headers":{"x-a":"0"},"multiValueHeaders":{"x-a":["1","2"]},"body":"b"}"#;
-        let response = read_v1(result).expect("a response");
+        let read = |result: &[u8]| super::read(result, ApiKind::Http, PayloadFormat::V1);
+        let response = read(result).expect("a response");
         let values: Vec<_> = response.headers().get_all("x-a").iter().collect();
         assert_eq!(values, ["1", "2"]);
-        assert!(read_v1(br#"{"body":"no status"}"#).is_err() && read_v1(b"[]").is_err());
+        assert!(read(br#"{"body":"no status"}"#).is_err() && read(b"[]").is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! The first API of a template is on the stack's own port, each other one on a port of its own.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 
+pub(crate) mod added_headers;
 pub(crate) mod authorizers;
 mod cors;
 mod errors;
@@ -134,7 +135,7 @@ impl HttpApis {
         let (parts, body) = request.into_parts();
         let path = api.without_stage(parts.uri.path());
         let wanted = wanted_method(&parts);
-        let specific = api.routes.find(&wanted, path);
+        let specific = api.find(&wanted, path);
         let cors = api.definition.cors.as_ref();
         if cors::is_preflight(&parts)
             && let Some(cors) = cors
@@ -147,7 +148,7 @@ impl HttpApis {
         {
             return page;
         }
-        let found = match api.routes.find(parts.method.as_str(), path).or_else(|| api.routes.default_route()) {
+        let found = match api.find(parts.method.as_str(), path).or_else(|| api.routes.default_route()) {
             Some(found) => found,
             None => return errors::no_route(api.definition.kind),
         };
@@ -197,6 +198,12 @@ impl Pages {
 }
 
 impl Api {
+    /// The route for a request. A REST API overlooks a slash at the end of a path.
+    fn find(&self, method: &str, path: &str) -> Option<Match<'_, Target>> {
+        let without = path.strip_suffix('/').filter(|path| self.definition.kind == ApiKind::Rest && !path.is_empty());
+        self.routes.find(method, without.unwrap_or(path))
+    }
+
     /// The path without the stage. Both forms are accepted: a REST API has the stage in its
     /// address.
     fn without_stage<'a>(&self, path: &'a str) -> &'a str {
@@ -261,11 +268,7 @@ impl Api {
                     response
                 }
                 Ok(FunctionResult::Whole(body)) => {
-                    let read = match payload {
-                        PayloadFormat::V2 => integration_response::read(&body),
-                        PayloadFormat::V1 | PayloadFormat::LoadBalancer { .. } => integration_response::read_v1(&body),
-                    };
-                    read.unwrap_or_else(|why| {
+                    integration_response::read(&body, kind, *payload).unwrap_or_else(|why| {
                         let (function, api) = (pool.function().short_name(), &self.definition.logical_id);
                         tracing::error!(
                             "{function} | its result is no response of {api} ({kind:?}, {payload:?}): {why}"
@@ -299,7 +302,7 @@ impl Api {
         let HttpApi { logical_id, kind, stage, stage_variables, binary_media_types, .. } = &self.definition;
         match format {
             PayloadFormat::V2 => {
-                let api = (logical_id.as_str(), stage.as_str());
+                let api = (*kind, logical_id.as_str(), stage.as_str());
                 let mut event = event::build(parts, body, found, api, peer.ip(), Timestamp::now());
                 if !stage_variables.is_empty() {
                     event["stageVariables"] = serde_json::json!(stage_variables);

@@ -1,32 +1,36 @@
 //! Headers and query parameters with all their values, as events of payload format 1.0 have them.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
-use axum::http::HeaderMap;
+use axum::extract::ConnectInfo;
+use axum::http::request::Parts;
+use tidemark_engine::listener::Client;
+
+use super::added_headers::added;
 
 /// Names with their values, in the order of arrival.
 pub(crate) type Multiple = BTreeMap<String, Vec<String>>;
 
-/// Headers with each word capitalised, as most clients send them; the original capitals are not
-/// known here.
-pub(crate) fn headers(headers: &HeaderMap) -> Multiple {
+/// Headers with their names as the client spelled them.
+fn headers(parts: &Parts) -> Multiple {
+    let client = parts.extensions.get::<ConnectInfo<Client>>();
     let mut multiple = Multiple::new();
-    for (name, value) in headers {
-        let name = name.as_str().split('-').map(capitalised).collect::<Vec<_>>().join("-");
+    for (name, value) in &parts.headers {
+        let name = client.map_or_else(|| name.as_str().to_owned(), |client| client.0.spelling(name.as_str()));
         multiple.entry(name).or_default().push(String::from_utf8_lossy(value.as_bytes()).into_owned());
     }
     multiple
 }
 
-fn capitalised(word: &str) -> String {
-    if word == "websocket" {
-        return "WebSocket".to_owned();
+/// All values of each header, with the gateway's own headers.
+pub(crate) fn all_headers(parts: &Parts, source_ip: IpAddr) -> Multiple {
+    let mut all = headers(parts);
+    for (name, value) in added(parts, source_ip) {
+        all.retain(|other, _| !other.eq_ignore_ascii_case(name));
+        all.insert(name.to_owned(), vec![value]);
     }
-    let mut word = word.to_owned();
-    if let Some(first) = word.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    word
+    all
 }
 
 /// Decoded query parameters.

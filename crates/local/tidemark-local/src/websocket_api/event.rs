@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::CloseStatus;
 use crate::arn;
 use crate::http_api::event::request_id;
-use crate::http_api::multi_value::{headers, last, query_parameters};
+use crate::http_api::multi_value::{all_headers, last, query_parameters};
 use crate::stack::WebSocketApi;
 
 /// The client of a connection.
@@ -57,14 +57,7 @@ impl Client {
 /// The event of `$connect`, from the handshake.
 #[must_use]
 pub(super) fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Value {
-    let mut headers = headers(&parts.headers);
-    let port = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()?.rsplit_once(':'));
-    let forwarded = [
-        ("X-Forwarded-For", client.source_ip.to_string()),
-        ("X-Forwarded-Port", port.map_or("80", |(_, port)| port).to_owned()),
-        ("X-Forwarded-Proto", "http".to_owned()),
-    ];
-    headers.extend(forwarded.map(|(name, value)| (name.to_owned(), vec![value])));
+    let headers = all_headers(parts, client.source_ip);
     let mut event = json!({
         "headers": last(&headers),
         "multiValueHeaders": headers,
@@ -193,6 +186,9 @@ mod tests {
             let Some(id) = event["requestContext"].get_mut(field).map(Value::take) else { continue };
             assert_eq!(id.as_str().map(str::len), Some(15), "{field}");
         }
+        for headers in ["headers", "multiValueHeaders"] {
+            event.get_mut(headers).and_then(|headers| headers.as_object_mut()?.remove("X-Amzn-Trace-Id"));
+        }
         event
     }
 
@@ -202,19 +198,19 @@ mod tests {
             fixed(connect(&api(), &client(), &handshake())),
             json!({
                 "headers": {
-                    "Host": "localhost:3000",
-                    "Sec-WebSocket-Protocol": "two",
-                    "Sec-WebSocket-Version": "13",
-                    "User-Agent": "test",
+                    "host": "localhost:3000",
+                    "sec-websocket-protocol": "two",
+                    "sec-websocket-version": "13",
+                    "user-agent": "test",
                     "X-Forwarded-For": "127.0.0.1",
                     "X-Forwarded-Port": "3000",
                     "X-Forwarded-Proto": "http"
                 },
                 "multiValueHeaders": {
-                    "Host": ["localhost:3000"],
-                    "Sec-WebSocket-Protocol": ["one", "two"],
-                    "Sec-WebSocket-Version": ["13"],
-                    "User-Agent": ["test"],
+                    "host": ["localhost:3000"],
+                    "sec-websocket-protocol": ["one", "two"],
+                    "sec-websocket-version": ["13"],
+                    "user-agent": ["test"],
                     "X-Forwarded-For": ["127.0.0.1"],
                     "X-Forwarded-Port": ["3000"],
                     "X-Forwarded-Proto": ["http"]

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod api_kinds;
 mod apis;
 #[cfg(feature = "jwt")]
 mod authorizers;

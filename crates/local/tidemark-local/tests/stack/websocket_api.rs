@@ -22,7 +22,7 @@ async fn connect_message_and_disconnect_reach_their_functions_as_one_connection(
     let (connect, disconnect) = (stage.event("CONNECT").await, stage.event("DISCONNECT").await);
     let messages = stage.events("MESSAGE");
     assert_eq!(connect["queryStringParameters"], json!({"ticket": "a b"}));
-    assert_eq!(connect["headers"]["User-Agent"], "test");
+    assert_eq!(connect["headers"]["user-agent"], "test");
     for event in [&connect, &messages[0], &messages[1], &disconnect] {
         let context = &event["requestContext"];
         assert_eq!(context["connectionId"], id);
