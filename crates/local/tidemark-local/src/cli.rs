@@ -89,6 +89,28 @@ pub struct Options {
     #[arg(long = "parameter", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub parameters: Vec<(String, String)>,
 
+    /// SAM's file of settings, whose `parameter_overrides` for `global` and `local_start_api` are
+    /// read; `samconfig.toml` beside the template by default.
+    #[arg(long, env = "TIDEMARK_CONFIG_FILE", value_name = "FILE")]
+    pub config_file: Option<PathBuf>,
+
+    /// The environment in SAM's file of settings.
+    #[arg(long, env = "TIDEMARK_CONFIG_ENV", value_name = "NAME", default_value = "default")]
+    pub config_env: String,
+
+    /// A file of variables for all functions, `NAME=VALUE` a line.
+    #[arg(long = "env-file", value_name = "FILE")]
+    pub env_files: Vec<PathBuf>,
+
+    /// A JSON file as of `sam local`, with an object of variables for each function; only variables
+    /// that the template declares change.
+    #[arg(long, env = "TIDEMARK_ENV_VARS", value_name = "FILE")]
+    pub env_vars: Option<PathBuf>,
+
+    /// A variable of this process that all functions get.
+    #[arg(long = "pass-env", value_name = "NAME")]
+    pub pass_env: Vec<String>,
+
     /// Folder of static pages, relative to the template; served if no route other than `$default`
     /// matches.
     #[arg(long, env = "TIDEMARK_WEB_DIR", default_value = "web/dist")]

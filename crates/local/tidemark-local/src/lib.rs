@@ -50,6 +50,7 @@ pub mod start_error;
 pub mod startup;
 pub mod tables;
 pub mod template;
+mod variables;
 mod waiting_items;
 #[cfg(feature = "watch")]
 mod watch;

@@ -21,6 +21,7 @@ use crate::schedules::ExpressionError;
 use crate::secrets::SecretsError;
 use crate::tables::TableError;
 use crate::template::TemplateError;
+use crate::variables::VariablesError;
 use crate::websocket_api;
 
 /// Why a stack does not start.
@@ -97,6 +98,9 @@ pub enum StartError {
     /// The embedded engine does not start.
     #[error("cannot start DynamoDB")]
     Engine(#[source] EngineError),
+    /// A file of variables cannot be used.
+    #[error(transparent)]
+    Variables(#[from] VariablesError),
     /// The functions do not build.
     #[error(transparent)]
     Build(#[from] BuildError),

@@ -40,6 +40,7 @@ use crate::stack::{Function, Stack};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
+use crate::variables;
 use crate::waiting_items::WaitingItems;
 use crate::watch::Watch;
 use crate::websocket_api::{self, WebSocketServer};
@@ -79,7 +80,8 @@ impl RunningStack {
     /// # Errors
     /// [`StartError`], with a way to fix it. Parts that were already started end with the process.
     pub async fn start(options: &Options) -> Result<Self, StartError> {
-        let Template { stack, ignored } = read_template(options)?;
+        let Template { mut stack, ignored } = read_template(options)?;
+        variables::set(options, &mut stack.functions)?;
         let folder =
             options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let (data, lock) = open_data(options)?;
@@ -255,14 +257,14 @@ impl RunningStack {
 /// Reads the template of `--template`. With `--strict`, ignored parts are errors.
 ///
 /// # Errors
-/// [`StartError::Template`] and [`StartError::InvalidTemplate`].
+/// [`StartError::Template`], [`StartError::InvalidTemplate`] and [`StartError::Variables`].
 pub fn read_template(options: &Options) -> Result<Template, StartError> {
     let path = options.template.clone();
     let yaml = match std::fs::read_to_string(&path) {
         Ok(yaml) => yaml,
         Err(source) => return Err(StartError::Template { path, source }),
     };
-    let parameters = options.parameters.iter().cloned().collect();
+    let parameters = variables::parameters(options)?;
     let read = template::read(&yaml, &parameters);
     let read = read.and_then(|template| match options.strict {
         true => template.strict().map(|stack| Template { stack, ignored: Vec::new() }),
