@@ -5,20 +5,20 @@
 
 use super::guess_result::GuessResult;
 use super::spelling::{self, Dash};
-use super::{Hiragana, Word, english, words};
+use super::{Hiragana, Language, Word, latin, words};
 
 /// Shorter words have no near guesses by edit distance: too many words would be near.
 const EDIT_LETTERS_MIN: usize = 3;
 
-/// Compares a guess with the answer, and with the other names of it in the built-in list. The
-/// drawer of a Japanese word also sees its English name. A guess of that name is correct; as a
-/// wrong guess it would reveal the answer to everybody.
-pub fn judge(answer: &Word, guess: &str) -> GuessResult {
+/// Compares a guess with the answer of a game in this language, and with the other names of it in
+/// the built-in list. The drawer of a Japanese word also sees its English name. A guess of that name
+/// is correct; as a wrong guess it would reveal the answer to everybody.
+pub fn judge(language: Language, answer: &Word, guess: &str) -> GuessResult {
     let written = match answer {
         Word::Japanese(word) => judge_kana(word, guess),
-        Word::English(word) => english::judge(word.as_str(), guess),
+        Word::Latin(word) => latin::judge(language, word.as_str(), guess),
     };
-    let other_names = words::other_names(answer).iter().map(|name| english::judge(name, guess));
+    let other_names = words::other_names(language, answer).iter().map(|name| latin::judge(language, name, guess));
     other_names.fold(written, GuessResult::min)
 }
 
@@ -124,7 +124,9 @@ mod tests {
     use super::*;
 
     fn judged(answer: &str, guess: &str) -> GuessResult {
-        judge(&Word::read(answer).expect("a word"), guess)
+        let word = Word::read(answer).expect("a word");
+        let language = if word.suits(Language::Japanese) { Language::Japanese } else { Language::English };
+        judge(language, &word, guess)
     }
 
     #[test]

@@ -40,8 +40,7 @@ pub(super) fn open_max(mask: &[Option<char>]) -> usize {
     mask.iter().filter(|place| place.is_none_or(is_letter)).count() / 2
 }
 
-/// Whether a character is hidden at first. Spaces, hyphens and apostrophes of an English word are
-/// not.
+/// Whether a character is hidden at first. Spaces, hyphens and apostrophes of a word are not.
 fn is_letter(c: char) -> bool {
     c.is_alphanumeric()
 }
@@ -60,7 +59,7 @@ mod tests {
     #[test]
     fn hints_reveal_at_most_half_of_a_word() {
         for length in 1..=50 {
-            for letter in ["あ", "ー", "a", "é"] {
+            for letter in ["あ", "ー", "a", "é", "ñ", "ß", "œ", "ã"] {
                 let Ok(word) = Word::read(&format!("{}{}", letter.repeat(length - 1), letter.replace('ー', "あ")))
                 else {
                     panic!()

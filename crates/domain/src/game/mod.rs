@@ -8,11 +8,12 @@
 
 mod command;
 pub mod drawing;
-mod english;
+mod grammar;
 mod guess;
 mod guess_result;
 mod hints;
 mod ids;
+mod latin;
 mod moves;
 mod play;
 pub mod rate_limit;
@@ -49,4 +50,4 @@ pub use settings::{
 };
 pub use text::{Hiragana, PlayerName, Talk, TextError};
 pub use view::{OptionView, PlayerView, TurnView, View};
-pub use word::{English, Language, Word};
+pub use word::{Language, Latin, Word};

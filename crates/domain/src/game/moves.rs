@@ -60,7 +60,7 @@ impl Asked {
         }
         let language = self.game.room.settings.language;
         let word = match choice {
-            Choice::Word(word) if word.language() != language => return Err(Refusal::WrongLanguage(language)),
+            Choice::Word(word) if !word.suits(language) => return Err(Refusal::WrongLanguage(language)),
             Choice::Word(word) => word,
             Choice::Option(index) => {
                 let options = self.game.secret.turn.as_ref().map_or(&[][..], |secret| &secret.options);
@@ -119,7 +119,7 @@ impl Asked {
 
     fn guess(&mut self, turn: TurnId, line: Line, text: Talk) -> Result<(), Refusal> {
         let Some(answer) = self.game.secret.answer(turn) else { return Err(Refusal::WrongTurn) };
-        let kind = match judge(&answer.word, text.as_str()) {
+        let kind = match judge(self.game.room.settings.language, &answer.word, text.as_str()) {
             GuessResult::Near => {
                 self.effects.push(Effect::Near { id: line.id, text });
                 return Ok(());

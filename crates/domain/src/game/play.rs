@@ -51,8 +51,9 @@ impl Game {
     pub fn new(new: NewGame, now_ms: u64) -> Result<Self, Refusal> {
         let NewGame { id, host, name, settings, public, words, seed } = new;
         let mut seen = HashSet::new();
-        let words: Arc<[_]> = words.iter().filter(|word| seen.insert(word.spelling())).cloned().collect();
-        if words.iter().any(|word| word.language() != settings.language) {
+        let words: Arc<[_]> =
+            words.iter().filter(|word| seen.insert(word.spelling(settings.language))).cloned().collect();
+        if words.iter().any(|word| !word.suits(settings.language)) {
             return Err(Refusal::WrongLanguage(settings.language));
         }
         check_words(&settings, words.len())?;

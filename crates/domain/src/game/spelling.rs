@@ -3,6 +3,8 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use super::Language;
+use super::grammar::Grammar;
 use crate::short_text::is_invisible;
 
 /// The reading of a dash.
@@ -47,44 +49,62 @@ pub(super) fn kana(text: &str, dash: Dash) -> String {
     out
 }
 
-/// The normalised spelling of an English word; it keeps the plural.
-pub(super) fn english(text: &str) -> String {
-    without_article(&parts(text)).concat()
+/// The reading of letters that have a second spelling in a language (ä, ae).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accents {
+    /// Without the accent, as in all other letters: ä is a.
+    Removed,
+    /// By the second spelling: ä is ae.
+    WrittenOut,
+}
+
+/// The normalised spelling of a word in Latin letters; it keeps the plural.
+pub(super) fn latin(language: Language, text: &str) -> String {
+    let grammar = Grammar::of(language);
+    without_article(grammar, &parts(grammar, Accents::WrittenOut, text)).concat()
 }
 
 /// The parts without an article in front.
-pub(super) fn without_article(parts: &[String]) -> &[String] {
+pub(super) fn without_article<'a>(grammar: &Grammar, parts: &'a [String]) -> &'a [String] {
     match parts {
-        [article, rest @ ..] if !rest.is_empty() && ["a", "an", "the"].contains(&article.as_str()) => rest,
+        [article, rest @ ..] if !rest.is_empty() && grammar.articles.contains(&article.as_str()) => rest,
         _ => parts,
     }
 }
 
-/// The parts of an English text in lower case without accents.
-pub(super) fn parts(text: &str) -> Vec<String> {
+/// The parts of a text in lower case without accents.
+pub(super) fn parts(grammar: &Grammar, accents: Accents, text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
-    for c in text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase) {
-        let Some(part) = parts.last_mut() else { break };
-        match c {
-            'ß' => part.push_str("ss"),
-            'æ' => part.push_str("ae"),
-            'œ' => part.push_str("oe"),
-            'ø' => part.push('o'),
-            'ł' => part.push('l'),
-            'đ' | 'ð' => part.push('d'),
-            'ı' => part.push('i'),
-            c if is_letter_or_digit(c) => part.push(c),
-            // A letter of another script separates like a space, and still makes it a different
-            // guess.
-            c if c.is_alphanumeric() => parts.extend([c.to_string(), String::new()]),
-            _ => parts.push(String::new()),
+    for c in text.nfkc().flat_map(char::to_lowercase) {
+        let digraph = grammar.digraphs.iter().find(|(letter, _)| *letter == c && accents == Accents::WrittenOut);
+        match (digraph, parts.last_mut()) {
+            (Some((_, written_out)), Some(part)) => part.push_str(written_out),
+            _ => [c].into_iter().nfkd().filter(|c| !is_combining_mark(*c)).for_each(|c| push(&mut parts, c)),
         }
     }
     parts.retain(|part| !part.is_empty());
     parts
 }
 
-/// Whether a character is a letter or digit of an English word.
+/// Adds a character in lower case without accents to the last part, or begins another part.
+fn push(parts: &mut Vec<String>, c: char) {
+    let Some(part) = parts.last_mut() else { return };
+    match c {
+        'ß' => part.push_str("ss"),
+        'æ' => part.push_str("ae"),
+        'œ' => part.push_str("oe"),
+        'ø' => part.push('o'),
+        'ł' => part.push('l'),
+        'đ' | 'ð' => part.push('d'),
+        'ı' => part.push('i'),
+        c if is_letter_or_digit(c) => part.push(c),
+        // A letter of another script separates like a space, and still makes it a different guess.
+        c if c.is_alphanumeric() => parts.extend([c.to_string(), String::new()]),
+        _ => parts.push(String::new()),
+    }
+}
+
+/// Whether a character is a letter or digit of a word in Latin letters.
 pub(super) fn is_letter_or_digit(c: char) -> bool {
     let is_latin = matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') && c.is_alphabetic();
     c.is_ascii_alphanumeric() || is_latin

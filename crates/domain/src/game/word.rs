@@ -11,19 +11,32 @@ pub enum Language {
     /// In hiragana: the language of the original design, and the default.
     #[default]
     Japanese,
-    /// In Latin letters.
+    /// English, with the names of both sides of the Atlantic.
     English,
+    /// German.
+    German,
+    /// French.
+    French,
+    /// Spanish, with the names of Spain and of America.
+    Spanish,
+    /// Portuguese, with the names of Brazil and of Portugal.
+    Portuguese,
 }
 
 impl Language {
     /// All languages.
-    pub const ALL: [Self; 2] = [Self::Japanese, Self::English];
+    pub const ALL: [Self; 6] =
+        [Self::Japanese, Self::English, Self::German, Self::French, Self::Spanish, Self::Portuguese];
 
     /// The BCP 47 code, used in the table and the protocol.
     pub fn code(self) -> &'static str {
         match self {
             Self::Japanese => "ja",
             Self::English => "en",
+            Self::German => "de",
+            Self::French => "fr",
+            Self::Spanish => "es",
+            Self::Portuguese => "pt",
         }
     }
 
@@ -31,23 +44,25 @@ impl Language {
     pub fn with_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.code() == code)
     }
+
+    /// All codes, for messages to people.
+    pub fn codes() -> String {
+        Self::ALL.map(Self::code).join(", ")
+    }
 }
 
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Japanese => "Japanese",
-            Self::English => "English",
-        })
+        fmt::Debug::fmt(self, f)
     }
 }
 
-/// An English word or phrase to draw: 1 to 50 characters after composition. Its parts consist of
-/// Latin letters, digits and apostrophes, with one space or hyphen between two parts.
+/// A word or phrase in Latin letters to draw: 1 to 50 characters after composition. Its parts
+/// consist of Latin letters, digits and apostrophes, with one space or hyphen between two parts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct English(String);
+pub struct Latin(String);
 
-impl English {
+impl Latin {
     /// The maximum number of characters of a word.
     pub const CHARS_MAX: usize = 50;
 
@@ -55,7 +70,7 @@ impl English {
     pub fn new(text: &str) -> Result<Self, TextError> {
         let word = compose(text, Self::CHARS_MAX)?.replace('’', "'");
         if let Some(character) = word.chars().find(|c| !is_letter_or_digit(*c) && !matches!(c, ' ' | '-' | '\'')) {
-            let allowed = "an English word has Latin letters, digits, spaces, hyphens and apostrophes";
+            let allowed = "a word has Latin letters, digits, spaces, hyphens and apostrophes";
             return Err(TextError::Character { character, allowed });
         }
         let is_well_parted = word.split([' ', '-']).all(|part| part.contains(is_letter_or_digit));
@@ -68,13 +83,14 @@ impl English {
     }
 }
 
-/// A word of either language.
+/// A word in the letters of the game's language. The letters tell a Japanese word from the others;
+/// the game tells the language of a word in Latin letters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Word {
     /// A word of a Japanese game.
     Japanese(Hiragana),
-    /// A word of an English game.
-    English(English),
+    /// A word of a game in any other language.
+    Latin(Latin),
 }
 
 impl Word {
@@ -82,29 +98,26 @@ impl Word {
     pub fn new(language: Language, text: &str) -> Result<Self, TextError> {
         match language {
             Language::Japanese => Hiragana::new(text).map(Self::Japanese),
-            Language::English => English::new(text).map(Self::English),
+            _ => Latin::new(text).map(Self::Latin),
         }
     }
 
-    /// A word in the language of its letters: no letter belongs to both languages.
+    /// A word in the letters that the text has: no letter is both hiragana and Latin.
     pub fn read(text: &str) -> Result<Self, TextError> {
-        let is_english = text.chars().any(is_letter_or_digit);
-        Self::new(if is_english { Language::English } else { Language::Japanese }, text)
+        let is_latin = text.chars().any(is_letter_or_digit);
+        if is_latin { Latin::new(text).map(Self::Latin) } else { Hiragana::new(text).map(Self::Japanese) }
     }
 
-    /// The word's language.
-    pub fn language(&self) -> Language {
-        match self {
-            Self::Japanese(_) => Language::Japanese,
-            Self::English(_) => Language::English,
-        }
+    /// Whether the word is written in the letters of this language.
+    pub fn suits(&self, language: Language) -> bool {
+        matches!(self, Self::Japanese(_)) == (language == Language::Japanese)
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Japanese(word) => word.as_str(),
-            Self::English(word) => word.as_str(),
+            Self::Latin(word) => word.as_str(),
         }
     }
 
@@ -113,11 +126,12 @@ impl Word {
         self.as_str().chars()
     }
 
-    /// The normalised spelling. Two words with the same spelling are equal for guesses.
-    pub fn spelling(&self) -> String {
+    /// The normalised spelling in a game of this language. Two words with the same spelling are
+    /// equal for guesses.
+    pub fn spelling(&self, language: Language) -> String {
         match self {
             Self::Japanese(word) => spelling::kana(word.as_str(), Dash::IsLongVowel),
-            Self::English(word) => spelling::english(word.as_str()),
+            Self::Latin(word) => spelling::latin(language, word.as_str()),
         }
     }
 }
@@ -133,30 +147,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_english_word_has_letters_with_single_separators_between_them() {
+    fn a_latin_word_has_letters_with_single_separators_between_them() {
         for word in ["dog", "ice cream", "jack-o'-lantern", "Eiffel Tower", "piñata", "crème brûlée", "3D glasses", "x"]
         {
-            assert_eq!(English::new(word).as_ref().map(English::as_str), Ok(word));
+            assert_eq!(Latin::new(word).as_ref().map(Latin::as_str), Ok(word));
         }
-        assert_eq!(English::new("cat’s eye").as_ref().map(English::as_str), Ok("cat's eye"));
-        assert_eq!(English::new("pin\u{303}ata").as_ref().map(English::as_str), Ok("piñata"));
-        assert!(English::new(&"a".repeat(50)).is_ok());
-        assert_eq!(English::new(&"a".repeat(51)), Err(TextError::TooLong { max: 50 }));
-        assert_eq!(English::new(""), Err(TextError::Empty));
+        assert_eq!(Latin::new("cat’s eye").as_ref().map(Latin::as_str), Ok("cat's eye"));
+        assert_eq!(Latin::new("pin\u{303}ata").as_ref().map(Latin::as_str), Ok("piñata"));
+        assert!(Latin::new(&"a".repeat(50)).is_ok());
+        assert_eq!(Latin::new(&"a".repeat(51)), Err(TextError::TooLong { max: 50 }));
+        assert_eq!(Latin::new(""), Err(TextError::Empty));
         for word in [" dog", "dog ", "ice  cream", "-", "a--b", "a - b", "'"] {
-            assert_eq!(English::new(word), Err(TextError::Shape), "{word:?}");
+            assert_eq!(Latin::new(word), Err(TextError::Shape), "{word:?}");
         }
         for word in ["いぬ", "dog!", "собака", "dog\t", "a_b", "a\u{200b}b", "½", "×", "ｄｏｇ"] {
-            assert!(matches!(English::new(word), Err(TextError::Character { .. })), "{word:?}");
+            assert!(matches!(Latin::new(word), Err(TextError::Character { .. })), "{word:?}");
         }
     }
 
     #[test]
-    fn the_language_of_a_word_follows_from_its_letters() {
-        for (text, language) in
-            [("いぬ", Language::Japanese), ("けーき", Language::Japanese), ("dog", Language::English)]
+    fn a_word_suits_the_languages_with_its_letters() {
+        for (text, is_japanese) in [("いぬ", true), ("けーき", true), ("dog", false), ("Bär", false), ("œuf", false)]
         {
-            assert_eq!(Word::read(text).map(|word| word.language()), Ok(language), "{text}");
+            let word = Word::read(text).expect("a word");
+            for language in Language::ALL {
+                assert_eq!(word.suits(language), is_japanese == (language == Language::Japanese), "{text} {language}");
+                assert_eq!(Word::new(language, text).is_ok(), word.suits(language), "{text} {language}");
+            }
         }
         for text in ["", "犬", "いnu", "ー", "dogいぬ"] {
             assert!(Word::read(text).is_err(), "{text}");

@@ -1,7 +1,7 @@
 //! The built-in words: things that people can draw, with their other names.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use super::{Language, Word};
 
@@ -12,58 +12,82 @@ pub struct BuiltInWord {
     pub text: Word,
     /// The English meaning of a Japanese word.
     pub gloss: Option<&'static str>,
-    /// English names that are correct guesses as well: the parts of the gloss, or synonyms of an
-    /// English word.
+    /// Names that are correct guesses as well: the parts of the gloss, or synonyms in the word's
+    /// language.
     other_names: Vec<&'static str>,
 }
 
-/// The lines with a word. Empty lines and lines that begin with `#` only structure the list.
-fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
-    list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+/// The file of a language's words. A line is a word and its gloss after a space, in the Japanese
+/// list; in the others it is a word and its other names, separated by ` = `.
+fn file(language: Language) -> &'static str {
+    match language {
+        Language::Japanese => include_str!("words_ja.txt"),
+        Language::English => include_str!("words_en.txt"),
+        Language::German => include_str!("words_de.txt"),
+        Language::French => include_str!("words_fr.txt"),
+        Language::Spanish => include_str!("words_es.txt"),
+        Language::Portuguese => include_str!("words_pt.txt"),
+    }
 }
 
-/// Each line is a word, a space and its gloss.
-static JAPANESE: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
-    let words = lines(include_str!("words_ja.txt")).filter_map(|line| {
-        let (text, gloss) = line.split_once(' ')?;
-        let text = Word::new(Language::Japanese, text).ok()?;
-        Some(BuiltInWord { text, gloss: Some(gloss), other_names: gloss.split(" or ").collect() })
-    });
-    words.collect()
-});
+/// The lines with a word. Empty lines and lines that begin with `#` only structure the list.
+fn lines(language: Language) -> impl Iterator<Item = &'static str> {
+    file(language).lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
 
-/// Each line is a word and its other names, separated by ` = `.
-static ENGLISH: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
-    let words = lines(include_str!("words_en.txt")).filter_map(|line| {
-        let mut names = line.split(" = ");
-        let text = Word::new(Language::English, names.next()?).ok()?;
-        Some(BuiltInWord { text, gloss: None, other_names: names.collect() })
-    });
-    words.collect()
-});
+fn read(language: Language, line: &'static str) -> Option<BuiltInWord> {
+    let (text, gloss, other_names) = match language {
+        Language::Japanese => {
+            let (text, gloss) = line.split_once(' ')?;
+            (text, Some(gloss), gloss.split(" or ").collect())
+        }
+        _ => {
+            let mut names = line.split(" = ");
+            (names.next()?, None, names.collect())
+        }
+    };
+    Some(BuiltInWord { text: Word::new(language, text).ok()?, gloss, other_names })
+}
 
-/// All words by spelling. No English spelling equals a Japanese one.
-static BY_SPELLING: LazyLock<HashMap<String, &'static BuiltInWord>> = LazyLock::new(|| {
-    let words = Language::ALL.into_iter().flat_map(built_in);
-    words.map(|word| (word.text.spelling(), word)).collect()
-});
+/// The words of a language, in the order of the list and by spelling.
+struct Words {
+    list: Vec<BuiltInWord>,
+    places: HashMap<String, usize>,
+}
+
+impl Words {
+    fn load(language: Language) -> Self {
+        let list: Vec<_> = lines(language).filter_map(|line| read(language, line)).collect();
+        let places = list.iter().enumerate().map(|(place, word)| (word.text.spelling(language), place)).collect();
+        Self { list, places }
+    }
+
+    /// The words of a language. Each list is read when its first word is needed: an instance of a
+    /// function seldom plays in all languages.
+    fn of(language: Language) -> &'static Self {
+        static LISTS: [OnceLock<Words>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
+        LISTS[language as usize].get_or_init(|| Self::load(language))
+    }
+}
 
 /// The list of this language.
 pub fn built_in(language: Language) -> &'static [BuiltInWord] {
-    match language {
-        Language::Japanese => &JAPANESE,
-        Language::English => &ENGLISH,
-    }
+    &Words::of(language).list
+}
+
+fn find(language: Language, word: &Word) -> Option<&'static BuiltInWord> {
+    let words = Words::of(language);
+    words.places.get(&word.spelling(language)).map(|place| &words.list[*place])
 }
 
 /// The English meaning of a Japanese word of the list.
 pub fn gloss(word: &Word) -> Option<&'static str> {
-    BY_SPELLING.get(&word.spelling())?.gloss
+    find(Language::Japanese, word)?.gloss
 }
 
-/// English names that are correct guesses for this word as well.
-pub(super) fn other_names(word: &Word) -> &'static [&'static str] {
-    BY_SPELLING.get(&word.spelling()).map_or(&[], |word| &word.other_names)
+/// Other names that are correct guesses for this word as well.
+pub(super) fn other_names(language: Language, word: &Word) -> &'static [&'static str] {
+    find(language, word).map_or(&[], |word| &word.other_names)
 }
 
 #[cfg(test)]
@@ -73,58 +97,80 @@ mod tests {
     use super::super::{GuessResult, judge};
     use super::*;
 
+    /// The languages with a list of Latin letters.
+    fn latin_languages() -> impl Iterator<Item = Language> {
+        Language::ALL.into_iter().filter(|language| *language != Language::Japanese)
+    }
+
     #[test]
     fn each_line_of_a_list_is_a_word() {
-        for (line, word) in lines(include_str!("words_ja.txt")).zip(built_in(Language::Japanese)) {
+        for (line, word) in lines(Language::Japanese).zip(built_in(Language::Japanese)) {
             let gloss = word.gloss.expect("a gloss");
             assert_eq!(line, format!("{} {gloss}", word.text));
             assert!(!gloss.trim().is_empty() && gloss.is_ascii(), "{line}");
         }
-        for (line, word) in lines(include_str!("words_en.txt")).zip(built_in(Language::English)) {
-            let names = [&[word.text.as_str()], &word.other_names[..]].concat();
-            assert_eq!(line, names.join(" = "));
-            assert!(names.iter().all(|name| Word::new(Language::English, name).is_ok()), "{line}");
+        for language in latin_languages() {
+            for (line, word) in lines(language).zip(built_in(language)) {
+                let names = [&[word.text.as_str()], &word.other_names[..]].concat();
+                assert_eq!(line, names.join(" = "));
+                assert!(names.iter().all(|name| Word::new(language, name).is_ok()), "{line}");
+            }
         }
-        for (language, file) in
-            [(Language::Japanese, include_str!("words_ja.txt")), (Language::English, include_str!("words_en.txt"))]
-        {
-            assert_eq!(lines(file).count(), built_in(language).len());
+        for language in Language::ALL {
+            assert_eq!(lines(language).count(), built_in(language).len());
             assert!(built_in(language).len() >= 400, "{language}: {}", built_in(language).len());
         }
     }
 
     #[test]
     fn no_built_in_word_is_listed_twice() {
-        let words = || Language::ALL.into_iter().flat_map(built_in);
-        let spellings: HashSet<_> = words().map(|word| word.text.spelling()).collect();
-        assert_eq!(spellings.len(), words().count());
+        for language in Language::ALL {
+            let spellings: HashSet<_> = built_in(language).iter().map(|word| word.text.spelling(language)).collect();
+            assert_eq!(spellings.len(), built_in(language).len(), "{language}");
+        }
+    }
+
+    /// The page shows a word as one row of tiles: it has room for 20.
+    #[test]
+    fn a_word_is_short_enough_for_the_page() {
+        for language in Language::ALL {
+            let least = if language == Language::Japanese { 1 } else { 2 };
+            for word in built_in(language) {
+                assert!((least..=20).contains(&word.text.chars().count()), "{}", word.text);
+            }
+        }
     }
 
     #[test]
-    fn an_english_word_is_short_enough_to_be_guessed() {
-        for word in built_in(Language::English) {
-            assert!((2..=20).contains(&word.text.chars().count()), "{}", word.text);
+    fn a_german_noun_begins_with_a_capital_letter() {
+        for word in built_in(Language::German) {
+            let names = word.other_names.iter().copied().chain([word.text.as_str()]);
+            names.for_each(|name| assert!(name.starts_with(char::is_uppercase), "{name}"));
         }
     }
 
     /// A guess is correct for one word only: no word or other name is the plural, spelling or
     /// activity of another.
     #[test]
-    fn no_two_english_words_are_nearly_the_same() {
-        let names: Vec<(&str, &Word)> = built_in(Language::English)
-            .iter()
-            .flat_map(|word| {
-                word.other_names.iter().copied().chain([word.text.as_str()]).map(move |name| (name, &word.text))
-            })
-            .collect();
-        for word in built_in(Language::English) {
-            // Skips words with another first letter: comparing all pairs takes too long.
-            let first = |text: &str| text.chars().take(2).collect::<String>().to_lowercase();
-            let others =
-                names.iter().filter(|(name, of)| **of != word.text && first(name) == first(word.text.as_str()));
-            for (name, _) in others {
-                assert_ne!(judge(&word.text, name), GuessResult::Correct, "{} {name}", word.text);
-                assert_ne!(word.text.as_str().strip_suffix("ing"), Some(*name));
+    fn no_two_words_are_nearly_the_same() {
+        // Skips words with another beginning: comparing all pairs takes too long.
+        let beginning = |name: &str| {
+            let folded = Word::read(name).expect("a word").spelling(Language::English);
+            folded.chars().take(2).collect::<String>()
+        };
+        for language in latin_languages() {
+            let mut names: HashMap<String, Vec<(&str, &Word)>> = HashMap::new();
+            for word in built_in(language) {
+                for name in word.other_names.iter().copied().chain([word.text.as_str()]) {
+                    names.entry(beginning(name)).or_default().push((name, &word.text));
+                }
+            }
+            for word in built_in(language) {
+                let similar = names.get(&beginning(word.text.as_str())).into_iter().flatten();
+                for (name, _) in similar.filter(|(_, of)| **of != word.text) {
+                    assert_ne!(judge(language, &word.text, name), GuessResult::Correct, "{} {name}", word.text);
+                    assert_ne!(word.text.as_str().strip_suffix("ing"), Some(*name));
+                }
             }
         }
     }

@@ -83,7 +83,7 @@ fn acts() -> impl Strategy<Value = (Who, Act)> {
         3 => proptest::sample::select(vec!["hello", "what is it?", "おしい", "林檎", "bear", "りんご"]).prop_map(Act::Say),
         5 => Just(Act::Tick),
         1 => Just(Act::TickOld),
-        8 => (0..3u8).prop_map(Act::Kick),
+        10 => (0..3u8).prop_map(Act::Kick),
         1 => Just(Act::Rematch),
     ];
     let drawing = prop_oneof![
@@ -121,7 +121,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn settings() -> impl Strategy<Value = Settings> {
     let words = prop_oneof![Just(WordSource::BuiltIn), Just(WordSource::Custom), Just(WordSource::Both)];
-    let language = prop_oneof![Just(Language::Japanese), Just(Language::English)];
+    let language = proptest::sample::select(&Language::ALL[..]);
     let numbers = (30..=60u16, 1..=3u16, 2..=5u16);
     (numbers, any::<bool>(), words, language).prop_map(|((limit, rounds, seats), hints, words, language)| Settings {
         time_limit: TimeLimit::new(limit).expect("in bounds"),
@@ -186,7 +186,7 @@ fn command(table: &mut Table, act: &Act) -> Option<Command> {
 fn play(settings: Settings, seated: u8, steps: &[Step]) -> Table {
     let words = match settings.language {
         Language::Japanese => ["どらごん", "まほうつかい", "ゆきおんな", "ざしきわらし"],
-        Language::English => ["house elf", "Yeti", "kraken", "will-o'-the-wisp"],
+        _ => ["house elf", "Yeti", "kraken", "will-o'-the-wisp"],
     };
     let words: Vec<_> = words.map(word).into();
     let mut table = Table::new(settings, &words);

@@ -250,7 +250,7 @@ impl ChosenSettings {
             hints: self.hints,
             words: words.ok_or_else(|| INVALID_SETTINGS.detail("`words` must be built-in, custom or both"))?,
             language: Language::with_code(&self.language)
-                .ok_or_else(|| INVALID_SETTINGS.detail("`language` must be ja or en"))?,
+                .ok_or_else(|| INVALID_SETTINGS.detail(format!("`language` must be one of {}", Language::codes())))?,
         })
     }
 }

@@ -27,8 +27,8 @@ pub struct Arguments {
     /// are bots: they wait for you.
     #[arg(long, conflicts_with = "game", value_parser = clap::value_parser!(u8).range(2..=10))]
     start_with: Option<u8>,
-    /// The language of a game that the bots create: ja or en. In another game they use its
-    /// language.
+    /// The language of a game that the bots create: ja, en, de, fr, es or pt. In another game they
+    /// use its language.
     #[arg(long, value_name = "CODE", default_value = "ja", conflicts_with = "game", value_parser = language)]
     language: Language,
     /// The address of the game's page and API. By default the link's host, or this machine.
@@ -65,7 +65,7 @@ fn game_link(text: &str) -> Result<GameLink, String> {
 }
 
 fn language(code: &str) -> Result<Language, String> {
-    Language::with_code(code).ok_or_else(|| "must be ja or en".to_owned())
+    Language::with_code(code).ok_or_else(|| format!("must be one of {}", Language::codes()))
 }
 
 /// The command.

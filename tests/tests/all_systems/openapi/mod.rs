@@ -14,7 +14,7 @@ use domain::ShortText;
 use domain::UserId;
 use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
-use domain::game::{CUSTOM_WORDS_MAX, English, Hiragana, PlayerName};
+use domain::game::{CUSTOM_WORDS_MAX, Hiragana, Language, Latin, PlayerName};
 use domain::journal::{JournalStream, Message};
 use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX};
 use domain::shop::{Amount, HoldTime, Quantity, StockLevel};
@@ -201,7 +201,8 @@ fn the_limits_are_those_of_the_code() {
         ("parameters/LinesLimit/schema/maximum", json!(game_api::LINES_MAX)),
         ("schemas/PlayerName/maxLength", json!(PlayerName::CODE_POINTS_MAX)),
         ("schemas/Hiragana/maxLength", json!(Hiragana::CHARS_MAX)),
-        ("schemas/English/maxLength", json!(English::CHARS_MAX)),
+        ("schemas/Latin/maxLength", json!(Latin::CHARS_MAX)),
+        ("schemas/WordLanguage/enum", json!(Language::ALL.map(Language::code))),
         ("schemas/NewGame/properties/words/maxItems", json!(CUSTOM_WORDS_MAX)),
         ("schemas/Quantity/maximum", json!(Quantity::MAX)),
         ("schemas/Price/maximum", json!(Amount::MAX)),

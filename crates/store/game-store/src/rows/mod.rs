@@ -257,7 +257,7 @@ pub(crate) fn player_id(text: &str) -> Result<PlayerId, StoreError> {
     text.parse().map_err(StoreError::unreadable)
 }
 
-/// A word, whose letters tell its language: no row but the room's has to.
+/// A word in the letters that the text has. Only the room's row has the language.
 pub(crate) fn word(text: &str) -> Result<Word, StoreError> {
     Word::read(text).map_err(StoreError::unreadable)
 }

@@ -42,8 +42,8 @@ pub(super) fn look_at(world: &World, connection_id: &str, message: &Bytes) {
     }
 }
 
-/// Members whose values are words of the protocol or ids: English words that a drawer may get are
-/// in some of them.
+/// Members whose values are words of the protocol or ids: words that a drawer may get are in some
+/// of them.
 const SPELLED: [&str; 19] = [
     "type", "status", "phase", "kind", "reason", "words", "language", "action", "id", "gameId", "playerId", "hostId",
     "drawerId", "turnId", "rematch", "title", "detail", "op", "tool",

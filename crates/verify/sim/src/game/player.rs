@@ -17,7 +17,7 @@ use super::world::{Socket, World, name, player};
 fn letters(language: Language) -> [char; 10] {
     match language {
         Language::Japanese => ['ぬ', 'ゔ', 'ぺ', 'ぢ', 'ゆ', 'ほ', 'ざ', 'れ', 'む', 'え'],
-        Language::English => ['q', 'z', 'x', 'v', 'k', 'j', 'w', 'y', 'é', 'ñ'],
+        _ => ['q', 'z', 'x', 'v', 'k', 'j', 'w', 'y', 'é', 'ñ'],
     }
 }
 
@@ -205,7 +205,7 @@ impl Bot {
         match self.world.with(|state| state.rng.u8(..4)) {
             0 => {
                 let last = word.chars().count().saturating_sub(1);
-                let end = if word.language() == Language::Japanese { 'ん' } else { 'x' };
+                let end = if word.suits(Language::Japanese) { 'ん' } else { 'x' };
                 word.chars().take(last).chain([end]).collect()
             }
             _ => word.to_string(),

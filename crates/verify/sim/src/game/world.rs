@@ -167,7 +167,7 @@ impl World {
             time_limit: TimeLimit::new(30)?,
             round_count: RoundCount::new(self.with(|state| state.rng.u16(1..3)))?,
             player_count: PlayerCount::new(10)?,
-            language: if self.with(|state| state.rng.bool()) { Language::English } else { Language::Japanese },
+            language: Language::ALL[self.with(|state| state.rng.usize(..Language::ALL.len()))],
             ..Settings::default()
         };
         let (bytes, seed) = self.with(|state| (state.rng.u64(..).to_be_bytes(), state.rng.u64(..)));

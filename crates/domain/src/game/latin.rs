@@ -1,10 +1,13 @@
-//! Judges whether an English guess is correct, near or wrong.
+//! Judges whether a guess in Latin letters is correct, near or wrong.
 //!
 //! Case, accents, punctuation, spaces, hyphens, a leading article and a simple plural make no
-//! difference. `docs/rules.md` has the rules for players.
+//! difference. [`Grammar`] has the differences between the languages, and `docs/rules.md` the rules
+//! for players.
 
+use super::Language;
+use super::grammar::Grammar;
 use super::guess_result::GuessResult;
-use super::spelling::{parts, without_article};
+use super::spelling::{Accents, parts, without_article};
 
 /// Shorter answers have no near guesses by edit distance: half of all short words would be near.
 const EDIT_LETTERS_MIN: usize = 4;
@@ -12,33 +15,29 @@ const EDIT_LETTERS_MIN: usize = 4;
 const TWO_EDITS_LETTERS_MIN: usize = 8;
 /// A shorter answer is part of too many other words ("cat" in "location") to search inside words.
 const WITHIN_LETTERS_MIN: usize = 4;
-/// A shorter word has no plural by rule: otherwise "bus" would be the plural of "bu".
-const SINGULAR_LETTERS_MIN: usize = 3;
 
 /// The maximum difference in length between a plural and its singular (children).
 const PLURAL_BYTES_MAX: usize = 3;
 
-/// Irregular singulars and plurals, compared by the end of the word, so "man" covers "snowman".
-const IRREGULAR: [(&str, &str); 8] = [
-    ("man", "men"),
-    ("mouse", "mice"),
-    ("tooth", "teeth"),
-    ("foot", "feet"),
-    ("goose", "geese"),
-    ("child", "children"),
-    ("person", "people"),
-    ("cactus", "cacti"),
-];
+/// Compares a guess with an answer of this language, or with an English name of a Japanese answer.
+pub(super) fn judge(language: Language, answer: &str, guess: &str) -> GuessResult {
+    let grammar = Grammar::of(language);
+    let without_accents = judge_spelled(grammar, Accents::Removed, answer, guess);
+    if grammar.digraphs.is_empty() {
+        return without_accents;
+    }
+    without_accents.min(judge_spelled(grammar, Accents::WrittenOut, answer, guess))
+}
 
-/// Compares a guess with an English answer, or with an English name of a Japanese answer.
-pub(super) fn judge(answer: &str, guess: &str) -> GuessResult {
-    let (answer, guess) = (parts(answer), parts(guess));
-    let (wanted, given) = (without_article(&answer).concat(), without_article(&guess));
+fn judge_spelled(grammar: &Grammar, accents: Accents, answer: &str, guess: &str) -> GuessResult {
+    let (answer, guess) = (parts(grammar, accents, answer), parts(grammar, accents, guess));
+    let (wanted, given) = (without_article(grammar, &answer).concat(), without_article(grammar, &guess));
     let (answer, given_spelling) = (answer.concat(), given.concat());
     // An article may be part of the word ("a cappella") and be written without a space
     // ("acappella").
-    let is_right =
-        is_same(&answer, &guess.concat()) || is_same(&answer, &given_spelling) || is_same(&wanted, &given_spelling);
+    let is_right = grammar.is_same(&answer, &guess.concat())
+        || grammar.is_same(&answer, &given_spelling)
+        || grammar.is_same(&wanted, &given_spelling);
     if is_right {
         return GuessResult::Correct;
     }
@@ -49,36 +48,14 @@ pub(super) fn judge(answer: &str, guess: &str) -> GuessResult {
         _ => 2,
     };
     let is_near = is_within_edits(&letters, &given_spelling.chars().collect::<Vec<_>>(), edits_max);
-    if is_near || gives_away(&wanted, given) {
+    if is_near || gives_away(grammar, &wanted, given) {
         return GuessResult::Near;
     }
     GuessResult::Wrong
 }
 
-/// Whether the two are equal, or one is the plural of the other.
-fn is_same(a: &str, b: &str) -> bool {
-    a == b || is_plural(a, b) || is_plural(b, a)
-}
-
-fn is_plural(singular: &str, plural: &str) -> bool {
-    let ends = |one: &str, many: &str| {
-        singular.strip_suffix(one).is_some_and(|stem| plural.strip_suffix(many).is_some_and(|other| other == stem))
-    };
-    if IRREGULAR.iter().any(|(one, many)| ends(one, many)) {
-        return true;
-    }
-    let is_hissed = ["s", "x", "z", "ch", "sh", "o"].iter().any(|end| singular.ends_with(end));
-    let has_rule = singular.len() >= SINGULAR_LETTERS_MIN;
-    has_rule
-        && (!singular.ends_with('s') && ends("", "s")
-            || is_hissed && ends("", "es")
-            || ends("y", "ies")
-            || ends("f", "ves")
-            || ends("fe", "ves"))
-}
-
 /// Whether the guess contains the answer: as whole words, or anywhere for a longer answer.
-fn gives_away(wanted: &str, given: &[String]) -> bool {
+fn gives_away(grammar: &Grammar, wanted: &str, given: &[String]) -> bool {
     let count = wanted.chars().count();
     // Removes digits and other scripts between the letters: "b1e1a1r".
     let whole = given.concat();
@@ -87,19 +64,19 @@ fn gives_away(wanted: &str, given: &[String]) -> bool {
         return true;
     }
     // A single letter ("a") is in too many lines to hide them from the chat.
-    count > 1 && (0..given.len()).any(|from| has_in_front(&given[from..], wanted))
+    count > 1 && (0..given.len()).any(|from| has_in_front(grammar, &given[from..], wanted))
 }
 
 /// Whether the text begins with the answer, with any separators: "ice cream", "icecream", "i c e c
 /// r e a m".
-fn has_in_front(given: &[String], wanted: &str) -> bool {
+fn has_in_front(grammar: &Grammar, given: &[String], wanted: &str) -> bool {
     let mut joined = String::new();
     for part in given {
         joined.push_str(part);
         if joined.len() > wanted.len() + PLURAL_BYTES_MAX {
             return false;
         }
-        if is_same(&joined, wanted) {
+        if grammar.is_same(&joined, wanted) {
             return true;
         }
     }
@@ -130,6 +107,10 @@ fn is_within_edits(a: &[char], b: &[char], max: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn judge(answer: &str, guess: &str) -> GuessResult {
+        super::judge(Language::English, answer, guess)
+    }
 
     #[test]
     fn a_guess_may_be_written_in_any_way() {
@@ -184,6 +165,36 @@ mod tests {
         }
         for (answer, guess) in [("glass", "glas"), ("bus", "bu"), ("gas", "ga")] {
             assert_ne!(judge(answer, guess), GuessResult::Correct, "{answer} {guess}");
+        }
+    }
+
+    #[test]
+    fn a_language_has_its_own_accents_and_articles() {
+        for (language, answer, guesses) in [
+            (Language::German, "Bär", "bär, bar, baer, BAER, der Bär, ein Baer, Bären"),
+            (Language::German, "Strauß", "strauss, STRAUSS, STRAUẞ, der Strauß"),
+            (Language::German, "U-Boot", "uboot, das U Boot, U-Boote"),
+            (Language::French, "œuf", "oeuf, ŒUF, l'œuf, l’oeuf, un œuf, des oeufs"),
+            (Language::French, "araignée", "l'araignee, une ARAIGNÉE, les araignées"),
+            (Language::French, "chauve-souris", "chauve souris, la chauvesouris"),
+            (Language::Spanish, "piña", "pina, PIÑA, la piña, unas piñas, pin\u{303}a"),
+            (Language::Spanish, "lápiz", "lapiz, el lápiz, los lápices"),
+            (Language::Portuguese, "avião", "aviao, um avião, os aviões"),
+            (Language::Portuguese, "açúcar", "acucar, o AÇÚCAR"),
+            (Language::Portuguese, "guarda-chuva", "guardachuva, o guarda chuva"),
+        ] {
+            for guess in guesses.split(", ") {
+                assert_eq!(super::judge(language, answer, guess), GuessResult::Correct, "{answer} {guess}");
+            }
+        }
+        for (language, answer, guess) in [
+            (Language::English, "bear", "der bear"),
+            (Language::German, "Feuer", "Feur"),
+            (Language::French, "araignée", "arraignée"),
+            (Language::Spanish, "murciélago", "murcielajo"),
+            (Language::Portuguese, "coração", "corasao"),
+        ] {
+            assert_eq!(super::judge(language, answer, guess), GuessResult::Near, "{answer} {guess}");
         }
     }
 
