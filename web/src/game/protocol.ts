@@ -26,8 +26,9 @@ export type Standing = Room['standings'][number];
 export type Phase = Turn['phase'];
 export type Role = Schema<'Seat'>['role'];
 export type WordSource = Settings['words'];
-/** The language of a game's words. */
-export type WordLanguage = Settings['language'];
+/** The languages of a game's words. */
+export const WORD_LANGUAGES = ['ja', 'en', 'de', 'fr', 'es', 'pt'] as const;
+export type WordLanguage = (typeof WORD_LANGUAGES)[number];
 export type LineKind = Item<'ChatPage'>['kind'];
 
 /**
@@ -212,7 +213,7 @@ function settings(body: JsonObject) {
     playerCount: number(body['playerCount']),
     hints: body['hints'] === true,
     words: oneOf(body['words'], ['built-in', 'custom', 'both']),
-    language: oneOf(body['language'], ['ja', 'en']),
+    language: oneOf(body['language'], WORD_LANGUAGES),
     customWords: optional(body['customWords'], number) ?? 0,
   };
 }

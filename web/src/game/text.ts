@@ -2,7 +2,8 @@
  * The rules for text input, the same as on the server, so that a mistake is shown before anything
  * is sent.
  */
-import type { WordLanguage } from './protocol.ts';
+import type { Language } from '../shared/i18n.svelte.ts';
+import { WORD_LANGUAGES, type WordLanguage } from './protocol.ts';
 
 /** Length of a name in characters as people see them. */
 export const NAME_CHARS_MAX = 10;
@@ -35,29 +36,55 @@ export function toHiragana(text: string): string {
     .replaceAll(/[\u30a1-\u30f6]/gu, (kana) => String.fromCodePoint(kana.codePointAt(0)! - 0x60));
 }
 
-/** Normalises English input: NFKC, single spaces, plain apostrophes. */
-function toEnglish(text: string): string {
+/** Normalises input in Latin letters: NFKC, single spaces, plain apostrophes. */
+function toLatin(text: string): string {
   return text.normalize('NFKC').replaceAll(/\s+/gu, ' ').replaceAll('’', "'").trim();
+}
+
+/** The name of each language in itself: a player looks for the language that they can read. */
+export const LANGUAGE_NAMES: Record<WordLanguage, string> = {
+  ja: '日本語',
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+  pt: 'Português',
+};
+
+/** The letters of a language's words. */
+export type Script = 'kana' | 'latin';
+
+export const scriptOf = (language: WordLanguage): Script => (language === 'ja' ? 'kana' : 'latin');
+
+/**
+ * The word language that a new game begins with: that of the page, or the first language of the
+ * browser that has words but no page.
+ */
+export function proposedLanguage(page: Language, browser: readonly string[]): WordLanguage {
+  if (page === 'ja') return page;
+  const codes = browser.map((tag) => tag.toLowerCase().split('-')[0]);
+  const known = codes.map((code) => WORD_LANGUAGES.find((language) => language === code));
+  return known.find((language) => language !== undefined && language !== 'ja') ?? page;
 }
 
 /** Normalises a word for a game's language. */
 export function toAnswer(text: string, language: WordLanguage): string {
-  return language === 'ja' ? toHiragana(text) : toEnglish(text);
+  return language === 'ja' ? toHiragana(text) : toLatin(text);
 }
 
-const ANSWERS: Record<WordLanguage, RegExp> = {
-  ja: /^[\u3041-\u3096ー]+$/u,
-  en: /^'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*(?:[ -]'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*)*$/u,
+const ANSWERS: Record<Script, RegExp> = {
+  kana: /^[\u3041-\u3096ー]+$/u,
+  latin: /^'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*(?:[ -]'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*)*$/u,
 };
 
 /** Whether a normalised word can be an answer in a game of that language. */
 export function isAnswer(word: string, language: WordLanguage): boolean {
-  return [...word].length <= WORD_CHARS_MAX && ANSWERS[language].test(word);
+  return [...word].length <= WORD_CHARS_MAX && ANSWERS[scriptOf(language)].test(word);
 }
 
-/** The language of a word, for fonts and screen readers. The two character sets do not overlap. */
-export function languageOf(word: string): WordLanguage {
-  return /[\p{Script=Latin}\d]/u.test(word) ? 'en' : 'ja';
+/** The `lang` of a word of an unknown game. A word in Latin letters has an unknown language. */
+export function langOf(word: string): 'ja' | '' {
+  return /[\p{Script=Latin}\d]/u.test(word) ? '' : 'ja';
 }
 
 /**

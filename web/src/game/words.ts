@@ -1,4 +1,4 @@
-/** The texts of the game's page in both languages. */
+/** The texts of the game's page, with its board: one file for each language. */
 import type { Dictionary } from '../shared/i18n.svelte.ts';
 import { en, type Words } from './words/en.ts';
 import { ja } from './words/ja.ts';

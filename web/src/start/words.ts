@@ -23,7 +23,7 @@ const en = {
     n === 1 ? '1 game is waiting for players' : `${count} games are waiting for players`,
   gameOf: (host: string) => `Hosted by ${host}`,
   noGames: 'No open games',
-  noGamesLead: 'Start a game and share the link. Up to 10 people can play, in Japanese or English.',
+  noGamesLead: 'Start a game and share the link. Up to 10 people can play, with words in six languages.',
   play: 'Play',
   playWithBots: 'Play with bots now',
 
@@ -66,7 +66,7 @@ const ja: typeof en = {
   gamesWait: (_, count) => `${count}件のゲームが参加者を募集中です`,
   gameOf: (host) => `${host}さんが待っています`,
   noGames: '募集中のゲームはありません',
-  noGamesLead: 'ゲームを作成してリンクを共有してください。日本語でも英語でも、10人まで遊べます。',
+  noGamesLead: 'ゲームを作成してリンクを共有してください。お題は6つの言語から選べて、10人まで遊べます。',
   play: 'ゲームで遊ぶ',
   playWithBots: '今すぐボットと遊ぶ',
 

@@ -11,18 +11,27 @@ import { DRAWINGS, type Drawing } from '../../src/game/bots/drawings.ts';
 import { Pen } from '../../src/game/bots/pen.ts';
 import { recallBots, rememberBots } from '../../src/game/bots/stored.ts';
 import { wordsOf } from '../../src/game/bots/wordList.ts';
-import type { ClientMessage, Room, Turn } from '../../src/game/protocol.ts';
+import {
+  WORD_LANGUAGES,
+  type ClientMessage,
+  type Room,
+  type Turn,
+  type WordLanguage,
+} from '../../src/game/protocol.ts';
 import type { Later, TransportEvents } from '../../src/game/transport.ts';
 import { exampleRoom } from './game-fakes.ts';
 
 const STEP_MS = 25;
 /** The main colour of each pixel. */
 const COLOURS = Uint32Array.from({ length: 1 << 16 }, (_, pixel) => mainColour(pixel));
-const LISTS = { en: wordList('en'), ja: wordList('ja') };
+const LISTS = Object.fromEntries(WORD_LANGUAGES.map((code) => [code, wordList(code)])) as Record<
+  WordLanguage,
+  readonly string[]
+>;
 const ME = '0199c0d0-2222-7bbb-8bbb-000000000002';
 const OTHER = '0199c0d0-1111-7aaa-8aaa-000000000001';
 
-function wordList(language: 'en' | 'ja'): readonly string[] {
+function wordList(language: WordLanguage): readonly string[] {
   return wordsOf(readFileSync(`../crates/domain/src/game/words_${language}.txt`, 'utf8'), language);
 }
 
@@ -104,13 +113,12 @@ function playing(phase: Turn['phase'], drawerId: string, changes: Partial<Turn> 
 
 const options = (...words: string[]) => words.map((word) => ({ word, gloss: null }));
 
-test('each drawing is of a word of both built-in lists', () => {
-  for (const { word } of DRAWINGS) {
-    assert.ok(LISTS.en.includes(word.en), word.en);
-    assert.ok(LISTS.ja.includes(word.ja), word.ja);
+test('each drawing is of a word of every built-in list', () => {
+  for (const language of WORD_LANGUAGES) {
+    const words = DRAWINGS.map(({ word }) => word[language]);
+    for (const word of words) assert.ok(LISTS[language].includes(word), `${language}: ${word}`);
+    assert.equal(new Set(words).size, words.length, language);
   }
-  const words = DRAWINGS.flatMap(({ word }) => [word.en, word.ja]);
-  assert.equal(new Set(words).size, words.length);
   assert.ok(DRAWINGS.length >= 50);
 });
 
@@ -215,6 +223,19 @@ test('a guess fits the hint, is new to everybody, and comes every nine seconds',
   assert.ok(said.length >= 5 && said.every((word) => fits(word, '＿＿＿') && LISTS.en.includes(word)), said.join());
   assert.ok(!said.includes('dog') && !said.includes('fox'));
   assert.ok(times[0]! >= 11_900 && times.every((ms, i) => i === 0 || ms - times[i - 1]! >= 8_900), times.join());
+});
+
+test('a bot does not repeat a guess that another player wrote in lower case', async () => {
+  const room = playing('drawing', OTHER, { mask: '＿u＿d' });
+  const world = await new World().welcomed({ ...room, settings: { ...room.settings, language: 'de' } });
+  const line = { id: 'a', playerId: OTHER, name: 'A', text: 'hund', kind: 'guess', at: 1 };
+  world.hear({ type: 'chat', lines: [line] });
+  pass(60_000);
+  assert.deepEqual(
+    world.of('say').filter(({ text }) => text === 'Hund'),
+    [],
+  );
+  assert.ok(world.of('say').length > 0);
 });
 
 test('a bot stops guessing when it has the word, and when it leaves', async () => {

@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { creatureOf, CREATURE_KINDS } from '../../src/game/creature.ts';
 import {
   isAnswer,
-  languageOf,
+  langOf,
   letterCounts,
   nameFault,
   parseGameId,
   parseWordList,
+  proposedLanguage,
   tidyLine,
   tidyName,
   toAnswer,
@@ -35,18 +36,32 @@ test('an answer is hiragana; katakana and half-width letters are converted', () 
   for (const word of ['', 'ネコ', '猫', 'neko', 'ねこ!', 'あ'.repeat(51)]) assert.ok(!isAnswer(word, 'ja'), word);
 });
 
-test('an English answer has Latin letters, with single spaces and hyphens inside', () => {
+test('an answer of another language has Latin letters, with single spaces and hyphens inside', () => {
   assert.equal(toAnswer('  Ice   cream ', 'en'), 'Ice cream');
   assert.equal(toAnswer('cat’s eye', 'en'), "cat's eye");
   for (const word of ['dog', 'yo-yo', "jack-o'-lantern", 'piñata', '3D glasses', 'x'.repeat(50)])
-    assert.ok(isAnswer(word, 'en'), word);
+    assert.ok(isAnswer(word, 'en') && isAnswer(word, 'fr'), word);
+  for (const word of ['Strauß', 'œuf', 'piña', 'pão', 'U-Boot']) assert.ok(isAnswer(word, 'de'), word);
   for (const word of ['', 'ねこ', 'dog!', '-', 'a--b', 'a b ', "'", 'собака', 'x'.repeat(51)])
     assert.ok(!isAnswer(word, 'en'), word);
 });
 
 test('the language of a word and the letter counts of a mask', () => {
-  assert.deepEqual(['りんご', 'らーめん', 'dog', 'piñata', '7'].map(languageOf), ['ja', 'ja', 'en', 'en', 'en']);
+  assert.deepEqual(['りんご', 'らーめん', 'dog', 'piñata', '7'].map(langOf), ['ja', 'ja', '', '', '']);
   assert.deepEqual(['＿＿', '＿＿＿ ＿r', "＿＿-o'-＿"].map(letterCounts), ['2', '3 + 2', '2 + 1 + 1']);
+});
+
+test('a game begins with words in the language of the page or of the browser', () => {
+  for (const [page, browser, words] of [
+    ['en', ['en-GB', 'de'], 'en'],
+    ['en', ['de-AT', 'en'], 'de'],
+    ['en', ['it', 'pt-BR'], 'pt'],
+    ['en', ['ja', 'en'], 'en'],
+    ['en', ['ja'], 'en'],
+    ['en', [], 'en'],
+    ['ja', ['fr'], 'ja'],
+  ] as const)
+    assert.equal(proposedLanguage(page, browser), words, browser.join());
 });
 
 test('a pasted list gives each word once, and the entries that cannot be answers', () => {

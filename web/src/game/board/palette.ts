@@ -1,3 +1,5 @@
+import type { Words } from '../words.ts';
+
 /**
  * The colours of the board. Drawings store a colour as its index in this list, so the order must
  * never change.
@@ -8,35 +10,35 @@
 export interface Colour {
   /** `#rrggbb` */
   readonly hex: string;
-  readonly name: { readonly en: string; readonly ja: string };
+  readonly name: keyof Words['board']['colours'];
 }
 
 /** Two rows of twelve, as in the toolbar: a darker colour below each light one. */
 export const PALETTE: readonly Colour[] = [
-  { hex: '#ffffff', name: { en: 'White', ja: '白' } },
-  { hex: '#c1c0b0', name: { en: 'Light grey', ja: '明るい灰色' } },
-  { hex: '#ffd4c7', name: { en: 'Peach', ja: 'うすだいだい' } },
-  { hex: '#f07ec0', name: { en: 'Pink', ja: 'ピンク' } },
-  { hex: '#d41b48', name: { en: 'Red', ja: '赤' } },
-  { hex: '#ff6e0a', name: { en: 'Orange', ja: 'オレンジ' } },
-  { hex: '#fcc500', name: { en: 'Yellow', ja: '黄色' } },
-  { hex: '#e2f39a', name: { en: 'Pale yellow', ja: 'うすい黄色' } },
-  { hex: '#97e27b', name: { en: 'Light green', ja: '黄緑' } },
-  { hex: '#5fdfff', name: { en: 'Sky blue', ja: '水色' } },
-  { hex: '#1b70ff', name: { en: 'Blue', ja: '青' } },
-  { hex: '#a1affc', name: { en: 'Lavender', ja: '藤色' } },
-  { hex: '#060d14', name: { en: 'Black', ja: '黒' } },
-  { hex: '#7c8b87', name: { en: 'Grey', ja: '灰色' } },
-  { hex: '#c1966e', name: { en: 'Tan', ja: '黄土色' } },
-  { hex: '#c740c1', name: { en: 'Magenta', ja: '赤紫' } },
-  { hex: '#7e2354', name: { en: 'Wine', ja: 'えんじ' } },
-  { hex: '#805a03', name: { en: 'Brown', ja: '茶色' } },
-  { hex: '#3f1909', name: { en: 'Dark brown', ja: 'こげ茶' } },
-  { hex: '#00ae0d', name: { en: 'Green', ja: '緑' } },
-  { hex: '#294800', name: { en: 'Dark green', ja: '深緑' } },
-  { hex: '#157b80', name: { en: 'Teal', ja: '青緑' } },
-  { hex: '#160271', name: { en: 'Navy', ja: '紺' } },
-  { hex: '#731ac5', name: { en: 'Purple', ja: '紫' } },
+  { hex: '#ffffff', name: 'white' },
+  { hex: '#c1c0b0', name: 'lightGrey' },
+  { hex: '#ffd4c7', name: 'peach' },
+  { hex: '#f07ec0', name: 'pink' },
+  { hex: '#d41b48', name: 'red' },
+  { hex: '#ff6e0a', name: 'orange' },
+  { hex: '#fcc500', name: 'yellow' },
+  { hex: '#e2f39a', name: 'paleYellow' },
+  { hex: '#97e27b', name: 'lightGreen' },
+  { hex: '#5fdfff', name: 'skyBlue' },
+  { hex: '#1b70ff', name: 'blue' },
+  { hex: '#a1affc', name: 'lavender' },
+  { hex: '#060d14', name: 'black' },
+  { hex: '#7c8b87', name: 'grey' },
+  { hex: '#c1966e', name: 'tan' },
+  { hex: '#c740c1', name: 'magenta' },
+  { hex: '#7e2354', name: 'wine' },
+  { hex: '#805a03', name: 'brown' },
+  { hex: '#3f1909', name: 'darkBrown' },
+  { hex: '#00ae0d', name: 'green' },
+  { hex: '#294800', name: 'darkGreen' },
+  { hex: '#157b80', name: 'teal' },
+  { hex: '#160271', name: 'navy' },
+  { hex: '#731ac5', name: 'purple' },
 ];
 
 /** The colour of the paper and of the eraser. */

@@ -169,7 +169,9 @@ export class Bot {
 
   #fitting({ mask }: Turn, language: WordLanguage): string[] {
     const { over, words } = this.#options;
-    return words(language).filter((word) => fits(word, mask ?? '') && !this.#said.words.has(word) && !over.has(word));
+    return words(language).filter(
+      (word) => fits(word, mask ?? '') && !this.#said.words.has(word.toLowerCase()) && !over.has(word),
+    );
   }
 
   #pick<T>(items: readonly T[]): T | undefined {

@@ -1,6 +1,10 @@
 /** The bots of a game that this page has created. They stay as long as its player. */
+import built_in_de from '../../../../crates/domain/src/game/words_de.txt?raw';
 import built_in_en from '../../../../crates/domain/src/game/words_en.txt?raw';
+import built_in_es from '../../../../crates/domain/src/game/words_es.txt?raw';
+import built_in_fr from '../../../../crates/domain/src/game/words_fr.txt?raw';
 import built_in_ja from '../../../../crates/domain/src/game/words_ja.txt?raw';
+import built_in_pt from '../../../../crates/domain/src/game/words_pt.txt?raw';
 import { joinGame } from '../api.ts';
 import { later, openSocket } from '../browserSocket.ts';
 import type { Room, WordLanguage } from '../protocol.ts';
@@ -9,8 +13,12 @@ import { rememberBots, type BotSeat } from './stored.ts';
 import { wordsOf } from './wordList.ts';
 
 const WORDS: Record<WordLanguage, readonly string[]> = {
-  en: wordsOf(built_in_en, 'en'),
   ja: wordsOf(built_in_ja, 'ja'),
+  en: wordsOf(built_in_en, 'en'),
+  de: wordsOf(built_in_de, 'de'),
+  fr: wordsOf(built_in_fr, 'fr'),
+  es: wordsOf(built_in_es, 'es'),
+  pt: wordsOf(built_in_pt, 'pt'),
 };
 
 export class BotTable {

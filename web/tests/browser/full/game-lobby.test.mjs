@@ -25,6 +25,7 @@ test('custom words that cannot be answers are named, and the form is not sent', 
 for (const { locale, words, create } of [
   { locale: 'en-GB', words: 'en', create: 'Create game' },
   { locale: 'ja-JP', words: 'ja', create: 'ゲームを作る' },
+  { locale: 'de-DE', words: 'de', create: 'Create game' },
 ])
   test(`a game's words are in the browser's language when nothing is chosen (${locale})`, async () => {
     const server = await GameServer.at('welcome');

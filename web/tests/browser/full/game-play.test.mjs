@@ -42,7 +42,7 @@ test('an English game has English words, with the letters of each word counted',
   const other = await sit('room-choosing-drawer', anzu);
   await other.server.show('room-choosing-drawer', { settings: english.settings });
   const own = other.page.getByLabel('Or enter your own word');
-  await other.page.getByText('English, up to 50 characters.').waitFor();
+  await other.page.getByText('Latin letters, up to 50 characters.').waitFor();
   await own.fill('くらげ');
   await other.page.getByRole('button', { name: 'Draw this word' }).click();
   await other.page.getByText('Use Latin letters, digits, spaces, hyphens and apostrophes only.').waitFor();
