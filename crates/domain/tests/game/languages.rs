@@ -9,15 +9,15 @@ fn latin_languages() -> impl Iterator<Item = Language> {
     Language::ALL.into_iter().filter(|language| *language != Language::Japanese)
 }
 
-/// Articles with the separator behind them.
-fn articles(language: Language) -> &'static [&'static str] {
+/// Articles with the separator behind them, and none.
+pub(crate) fn articles(language: Language) -> &'static [&'static str] {
     match language {
         Language::Japanese => &[""],
-        Language::English => &["a ", "an ", "the ", "The "],
-        Language::German => &["der ", "die ", "das ", "ein ", "eine ", "Der "],
-        Language::French => &["le ", "la ", "les ", "l'", "l’", "un ", "une ", "L'"],
-        Language::Spanish => &["el ", "la ", "los ", "las ", "un ", "una ", "El "],
-        Language::Portuguese => &["o ", "a ", "os ", "as ", "um ", "uma ", "O "],
+        Language::English => &["", "a ", "an ", "the ", "The "],
+        Language::German => &["", "der ", "die ", "das ", "ein ", "eine ", "Der "],
+        Language::French => &["", "le ", "la ", "les ", "l'", "l’", "un ", "une ", "L'"],
+        Language::Spanish => &["", "el ", "la ", "los ", "las ", "un ", "una ", "El "],
+        Language::Portuguese => &["", "o ", "a ", "os ", "as ", "um ", "uma ", "O "],
     }
 }
 

@@ -4,6 +4,8 @@ use domain::game::*;
 use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
 
+use super::languages::articles;
+
 /// A way to write a word.
 #[derive(Debug, Clone, Copy)]
 enum Spelling {
@@ -21,9 +23,11 @@ fn words() -> impl Strategy<Value = Word> {
     text.prop_filter_map("a letter", |text| Word::new(Language::Japanese, &text).ok())
 }
 
-fn english() -> impl Strategy<Value = Word> {
-    let text = "[a-zA-Zéñöç0-9]{1,8}([ -][a-z'A-Zéñ]{1,8}){0,2}";
-    text.prop_filter_map("a word", |text| Word::new(Language::English, &text).ok())
+/// A word in Latin letters, and the language of its game.
+fn latin() -> impl Strategy<Value = (Language, Word)> {
+    let text = "[a-zA-Zéñöçäüßœã0-9]{1,8}([ -][a-z'A-Zéñü]{1,8}){0,2}";
+    let language = proptest::sample::select(&Language::ALL[1..]);
+    (language, text).prop_filter_map("a word", |(language, text)| Some((language, Word::new(language, &text).ok()?)))
 }
 
 fn spellings() -> impl Strategy<Value = Vec<Spelling>> {
@@ -65,22 +69,23 @@ proptest! {
     }
 
     #[test]
-    fn an_english_word_is_the_same_however_it_is_written(word in english(), is_loud in any::<bool>(), article in "(a |an |the )?", end in "[.!? ]{0,2}") {
+    fn a_latin_word_is_the_same_however_it_is_written((language, word) in latin(), is_loud in any::<bool>(), article in any::<prop::sample::Index>(), end in "[.!? ]{0,2}") {
+        let article = article.get(articles(language));
         let text = if is_loud { word.to_string().to_uppercase() } else { word.to_string() };
         for text in [text.nfd().collect(), text.replace(' ', "-"), text.replace('-', " "), text.replace([' ', '-', '\''], "")] {
             let guess = format!("{article}{text}{end}");
-            prop_assert_eq!(judge(Language::English, &word, &guess), GuessResult::Correct, "{} {}", word, guess);
+            prop_assert_eq!(judge(language, &word, &guess), GuessResult::Correct, "{} {}", word, guess);
         }
     }
 
     #[test]
-    fn what_others_may_read_has_no_english_answer_inside(word in english(), before in any::<String>(), after in any::<String>()) {
-        prop_assume!(word.spelling(Language::English).chars().count() > 1);
+    fn what_others_may_read_has_no_latin_answer_inside((language, word) in latin(), before in any::<String>(), after in any::<String>()) {
+        prop_assume!(word.spelling(language).chars().count() > 1);
         for guess in [format!("{before} {word} {after}"), format!("{before}、{word}。{after}"), format!("です{word}です")] {
-            prop_assert_ne!(judge(Language::English, &word, &guess), GuessResult::Wrong, "{} {}", word, guess);
+            prop_assert_ne!(judge(language, &word, &guess), GuessResult::Wrong, "{} {}", word, guess);
         }
-        prop_assume!(word.spelling(Language::English).chars().count() > 3);
-        prop_assert_ne!(judge(Language::English, &word, &format!("{before}{word}{after}")), GuessResult::Wrong);
+        prop_assume!(word.spelling(language).chars().count() > 3);
+        prop_assert_ne!(judge(language, &word, &format!("{before}{word}{after}")), GuessResult::Wrong);
     }
 
     #[test]
