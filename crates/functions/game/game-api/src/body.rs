@@ -136,7 +136,8 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
         None => default.language,
         Some(code) => {
             let language = code.as_str().and_then(Language::with_code);
-            language.ok_or_else(|| INVALID_SETTINGS.detail(format!("`language` must be one of {}", Language::codes())))?
+            language
+                .ok_or_else(|| INVALID_SETTINGS.detail(format!("`language` must be one of {}", Language::codes())))?
         }
     };
     Ok(Settings {
