@@ -192,7 +192,7 @@ mod tests {
             throttle: None,
             routes: vec![route("$connect", "F"), route("$default", "G")],
         };
-        let target = RuleTarget { target: Target::Function("F".to_owned()), input: TargetInput::Event };
+        let target = RuleTarget { target: Target::Function("F".to_owned()), input: TargetInput::Event, group: None };
         let rule = Rule {
             name: "paid".to_owned(),
             bus: "orders".to_owned(),

@@ -3,22 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::queues::Queues;
+use serde_json::{Map, Value, json};
 
-/// A message for a queue.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct QueueMessage {
-    /// The body.
-    pub(crate) body: String,
-    /// Message attributes of the type `String`, by name.
-    pub(crate) attributes: BTreeMap<String, String>,
-}
+use crate::queues::{NewMessage, Queues};
 
-impl QueueMessage {
-    /// A message without attributes.
-    pub(crate) fn of(body: String) -> Self {
-        Self { body, ..Self::default() }
-    }
+/// Message attributes of the type `String`.
+pub(crate) fn text_attributes(texts: BTreeMap<String, String>) -> Map<String, Value> {
+    texts.into_iter().map(|(name, text)| (name, json!({ "DataType": "String", "StringValue": text }))).collect()
 }
 
 /// Sends messages to the queues of the stack.
@@ -33,9 +24,8 @@ impl QueueDelivery {
     }
 
     /// Sends a message to the queue with this ARN. The log shows a message that cannot be sent.
-    pub(crate) fn send(&self, queue: &str, message: &QueueMessage) {
-        let QueueMessage { body, attributes } = message;
-        if let Err(error) = self.0.send(queue, body, attributes) {
+    pub(crate) fn send(&self, queue: &str, message: NewMessage) {
+        if let Err(error) = self.0.send(queue, message) {
             tracing::error!("a message to {queue} is lost: {error}");
         }
     }

@@ -5,7 +5,6 @@
 //! message identifies the discarded records without their content. The records can be read from the
 //! stream for a day.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use super::record::StreamRecord;
 use super::retry::DiscardCondition;
 use super::source::StreamKind;
 use crate::private_files;
-use crate::queues::Queues;
+use crate::queues::{NewMessage, Queues};
 
 /// Receives the discarded batches of a mapping.
 #[derive(Debug, Clone)]
@@ -95,7 +94,7 @@ impl FailureDestination {
             file.write_all(format!("{message}\n").as_bytes())?;
         }
         if let (Some(queues), Some(name)) = (&self.queues, &self.queue)
-            && let Err(error) = queues.send(name, &message.to_string(), &BTreeMap::new())
+            && let Err(error) = queues.send(name, NewMessage { body: message.to_string(), ..NewMessage::default() })
         {
             tracing::error!("the queue {name} does not accept the message: {error}");
         }

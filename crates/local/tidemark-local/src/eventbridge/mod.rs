@@ -21,7 +21,8 @@ use self::recent::{MatchedRule, RecentEvent, RecentEvents};
 use crate::arn;
 use crate::event_source_mapping::filter::Filters;
 use crate::functions::Functions;
-use crate::queue_delivery::{QueueDelivery, QueueMessage};
+use crate::queue_delivery::{QueueDelivery, text_attributes};
+use crate::queues::NewMessage;
 use crate::random_id::random_id;
 use crate::sns::{Attribute, Message, Topics};
 use crate::stack::{Messaging, Rule, RuleTarget, Target};
@@ -137,22 +138,26 @@ impl Buses {
             other => {
                 let arn = rule_arn(rule);
                 let payload = target.input.payload(event, &RuleContext { arn: &arn, name: &rule.name });
-                self.send(other, payload);
+                self.send_in_group(other, payload, target.group.clone());
             }
         }
     }
 
     /// Sends a payload to a receiver that is not a bus.
     pub(crate) fn send(&self, target: &Target, payload: String) {
+        self.send_in_group(target, payload, None);
+    }
+
+    fn send_in_group(&self, target: &Target, payload: String, group: Option<String>) {
         match target {
             Target::Function(id) => match self.functions.get(id) {
                 Some(pool) => self.functions.invoke_event(pool, Bytes::from(payload)),
                 None => tracing::warn!("an event for the function {id} was dropped: there is no such function"),
             },
-            Target::Queue(queue) => self.queues.send(queue, &QueueMessage::of(payload)),
-            Target::Topic(topic) => {
-                self.topics.publish(topic, Message { text: payload, ..Message::default() });
+            Target::Queue(queue) => {
+                self.queues.send(queue, NewMessage { body: payload, group, ..NewMessage::default() })
             }
+            Target::Topic(topic) => self.topics.pass_on(topic, Message { text: payload, ..Message::default() }),
             Target::Bus(_) => {}
         }
     }
@@ -178,11 +183,14 @@ impl Buses {
     /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html#invocation-dlq>.
     pub(crate) fn send_dead_letter(&self, target: &Target, body: String, attributes: BTreeMap<String, String>) {
         match target {
-            Target::Queue(queue) => self.queues.send(queue, &QueueMessage { body, attributes }),
+            Target::Queue(queue) => {
+                let attributes = text_attributes(attributes);
+                self.queues.send(queue, NewMessage { body, attributes, ..NewMessage::default() });
+            }
             Target::Topic(topic) => {
                 let text = |value| Attribute { data_type: "String".to_owned(), value };
                 let attributes = attributes.into_iter().map(|(name, value)| (name, text(value))).collect();
-                self.topics.publish(topic, Message { text: body, attributes, ..Message::default() });
+                self.topics.pass_on(topic, Message { text: body, attributes, ..Message::default() });
             }
             Target::Function(_) | Target::Bus(_) => {}
         }

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::queue::{Queue, Received};
-use super::{Queues, api, md5};
+use super::{Queues, md5, receiving};
 use crate::arn;
 use crate::event_source_mapping::filter::{FilterError, Filters};
-use crate::functions::{Functions, Invocation, Pool};
+use crate::functions::{Functions, Invocation, PAYLOAD_BYTES_MAX, Pool};
 use crate::policies::{Policies, Request};
 use crate::stack::QueueMapping;
 
@@ -25,6 +26,9 @@ const CONCURRENCY: usize = 5;
 
 /// How long a worker waits for a first message.
 const IDLE_WAIT: Duration = Duration::from_secs(20);
+
+/// The size of an event without records.
+const EVENT_OVERHEAD_BYTES: usize = 16;
 
 /// The running mappings of a stack's queues.
 #[derive(Debug)]
@@ -56,6 +60,8 @@ struct Mapping {
     filters: Filters,
     /// Whether a pattern looks into the body as JSON.
     filters_json_body: bool,
+    /// One worker at a time gathers a batch. Otherwise each would gather a part of it.
+    gathering: Mutex<()>,
 }
 
 impl QueueMappings {
@@ -131,14 +137,14 @@ impl Mapping {
         for action in ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"] {
             let request = Request {
                 action: format!("sqs:{action}"),
-                resource: queue.definition.arn.clone(),
+                resource: queue.definition().arn.clone(),
                 ..Request::default()
             };
             policies.allow(&pool.function().name, &request).map_err(QueueMappingError::Role)?;
         }
         Ok(Self {
             queues: Arc::clone(queues),
-            queue: Arc::clone(queue),
+            queue,
             pool: Arc::clone(pool),
             filters: Filters::compile(&definition.filters)?,
             filters_json_body: definition
@@ -146,6 +152,7 @@ impl Mapping {
                 .iter()
                 .any(|pattern| pattern.get("body").is_some_and(Value::is_object)),
             definition: definition.clone(),
+            gathering: Mutex::default(),
         })
     }
 
@@ -160,6 +167,7 @@ impl Mapping {
 
     /// The next batch: full, or as long in gathering as the batching window.
     async fn batch(&self) -> Vec<Received> {
+        let _gathering = self.gathering.lock().await;
         let mut batch = self.gather(0, IDLE_WAIT).await;
         let window_end = Instant::now() + self.definition.batching_window;
         while !batch.is_empty() && batch.len() < self.definition.batch_size {
@@ -192,10 +200,26 @@ impl Mapping {
         self.filters.pass(&record)
     }
 
+    /// Invokes the function with a batch. A batch that is too large for one invocation becomes two or
+    /// more.
     async fn invoke(&self, batch: &[Received]) {
-        let records: Vec<Value> = batch.iter().map(|received| self.record(received)).collect();
-        let event = json!({ "Records": records }).to_string();
-        let outcome = match self.pool.invoke(event.into()).await {
+        let records: Vec<String> = batch.iter().map(|received| self.record(received).to_string()).collect();
+        let (mut batch, mut records) = (batch, records.as_slice());
+        while !batch.is_empty() {
+            let mut bytes = EVENT_OVERHEAD_BYTES;
+            let fitting = records.iter().take_while(|record| {
+                bytes += record.len() + 1;
+                bytes <= PAYLOAD_BYTES_MAX
+            });
+            let (now, later) = batch.split_at(fitting.count().max(1));
+            let (its_records, other_records) = records.split_at(now.len());
+            self.invoke_with(now, &format!("{{\"Records\":[{}]}}", its_records.join(","))).await;
+            (batch, records) = (later, other_records);
+        }
+    }
+
+    async fn invoke_with(&self, batch: &[Received], event: &str) {
+        let outcome = match self.pool.invoke(event.to_owned().into()).await {
             Ok(Invocation { outcome: Ok(body), .. }) => body,
             // The messages stay until their visibility time-out ends.
             Ok(_) | Err(_) => return,
@@ -231,11 +255,11 @@ impl Mapping {
             "messageId": message.id,
             "receiptHandle": receipt,
             "body": message.body,
-            "attributes": api::system_attributes(message),
+            "attributes": receiving::system_attributes(message),
             "messageAttributes": lower_case(&message.attributes),
             "md5OfBody": md5::of_body(&message.body),
             "eventSource": "aws:sqs",
-            "eventSourceARN": self.queue.definition.arn,
+            "eventSourceARN": self.queue.definition().arn,
             "awsRegion": arn::REGION,
         })
     }

@@ -4,52 +4,68 @@
 //! Messages are lost when the stack stops.
 
 mod api;
+mod attributes;
+mod batch;
+mod error;
+mod management;
 mod mapping;
 mod md5;
 mod queue;
+mod receiving;
+mod request;
+mod sending;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 pub(crate) use self::api::{PATH, router};
+pub(crate) use self::attributes::GROUP_LIMIT_WITHOUT_GROUPS;
 pub(crate) use self::mapping::QueueMappings;
-pub(crate) use self::queue::{MESSAGE_BYTES_MAX, SendError};
-use self::queue::{NewMessage, Queue};
+use self::queue::Queue;
+pub(crate) use self::queue::{MESSAGE_BYTES_MAX, NewMessage, SendError, content_id};
+pub(crate) use self::sending::is_number;
 use crate::stack;
 
 /// All queues of a stack, by name.
 #[derive(Debug, Default)]
-pub(crate) struct Queues(BTreeMap<String, Arc<Queue>>);
+pub(crate) struct Queues(RwLock<BTreeMap<String, Arc<Queue>>>);
 
 impl Queues {
     /// Empty queues.
     #[must_use]
     pub(crate) fn new(queues: &[stack::Queue]) -> Self {
-        Self(queues.iter().map(|queue| (queue.name.clone(), Arc::new(Queue::new(queue.clone())))).collect())
+        let queue = |queue: &stack::Queue| (queue.name.clone(), Arc::new(Queue::new(queue.clone())));
+        Self(RwLock::new(queues.iter().map(queue).collect()))
     }
 
     /// A queue by name, ARN or URL: each ends with the name.
-    fn get(&self, id: &str) -> Option<&Arc<Queue>> {
-        self.0.get(id.rsplit(['/', ':']).next().unwrap_or(id))
+    fn get(&self, id: &str) -> Option<Arc<Queue>> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(id.rsplit(['/', ':']).next().unwrap_or(id)).map(Arc::clone)
+    }
+
+    /// All queues in the order of their names.
+    fn all(&self) -> Vec<Arc<Queue>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).values().map(Arc::clone).collect()
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Arc<Queue>>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a message to the queue with this ARN, for another service.
     ///
     /// # Errors
     /// [`SendError`] if there is no such queue, or it is full.
-    pub(crate) fn send(&self, arn: &str, body: &str, attributes: &BTreeMap<String, String>) -> Result<(), SendError> {
+    pub(crate) fn send(&self, arn: &str, mut message: NewMessage) -> Result<(), SendError> {
         let queue = self.get(arn).ok_or(SendError::NoQueue)?;
-        let attribute = |value: &String| json!({ "DataType": "String", "StringValue": value });
-        let message = NewMessage {
-            body: body.to_owned(),
-            attributes: attributes.iter().map(|(name, value)| (name.clone(), attribute(value))).collect(),
-            // A FIFO queue needs a group; all messages of other services share one.
-            group: queue.definition.fifo.then(|| "default".to_owned()),
-            ..NewMessage::default()
-        };
+        let fifo = queue.definition().fifo;
+        // A FIFO queue needs a group; the messages of senders that name none share one.
+        message.group = message.group.or_else(|| fifo.then(|| "default".to_owned()));
+        message.deduplication = message.deduplication.filter(|_| fifo);
         queue.send(message, Instant::now()).map(|_| ())
     }
 
@@ -58,24 +74,19 @@ impl Queues {
     pub(crate) fn counts(&self) -> Vec<Value> {
         let counts = |queue: &Arc<Queue>| {
             let (waiting, in_flight, delayed) = queue.counts(Instant::now());
-            json!({ "name": queue.definition.name, "waiting": waiting, "inFlight": in_flight, "delayed": delayed })
+            json!({ "name": queue.definition().name, "waiting": waiting, "inFlight": in_flight, "delayed": delayed })
         };
-        self.0.values().map(counts).collect()
+        self.all().iter().map(counts).collect()
     }
 
-    /// Moves messages that were received too often to their dead-letter queue.
-    fn redrive(&self, dead: Vec<queue::Message>, target: Option<&str>) {
-        let Some(target) = target.and_then(|arn| self.get(arn)) else { return };
-        for message in dead {
-            target.take_over(message, Instant::now());
-        }
-    }
-
-    /// Receives messages, and redrives those that were received too often.
+    /// Receives messages, and moves those that were received too often to the dead-letter queue.
     fn receive(&self, queue: &Queue, count: usize, visibility: Option<std::time::Duration>) -> Vec<queue::Received> {
-        let (received, dead) = queue.receive(count, visibility, Instant::now());
-        if !dead.is_empty() {
-            self.redrive(dead, queue.definition.redrive.as_ref().map(|redrive| redrive.target_arn.as_str()));
+        let now = Instant::now();
+        let (received, dead) = queue.receive(count, visibility, now);
+        let definition = queue.definition();
+        let target = definition.redrive.as_ref().and_then(|redrive| self.get(&redrive.target_arn));
+        for (message, target) in dead.into_iter().zip(target.iter().cycle()) {
+            target.take_over(message, &definition.arn, now);
         }
         received
     }

@@ -1,11 +1,12 @@
 //! One queue: its messages, their visibility, and the order of a FIFO queue.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
 use crate::random_id::random_id;
@@ -31,8 +32,10 @@ const DEDUPLICATION: Duration = Duration::from_secs(300);
 /// A queue with its messages.
 #[derive(Debug)]
 pub(super) struct Queue {
-    pub(super) definition: stack::Queue,
+    definition: RwLock<Arc<stack::Queue>>,
     state: Mutex<State>,
+    tags: Mutex<Map<String, Value>>,
+    pub(super) created: Timestamp,
     /// Notified of each message that becomes visible by itself.
     pub(super) arrived: Notify,
 }
@@ -42,19 +45,23 @@ struct State {
     /// In the order of sending.
     messages: VecDeque<Message>,
     bytes: usize,
-    /// By deduplication id: the message's id and sequence number, and the time of sending.
-    recent: BTreeMap<String, (Sent, Instant)>,
+    /// By the scope and the id of the deduplication: the message's id and sequence number, and the
+    /// time of sending.
+    recent: BTreeMap<(String, String), (Sent, Instant)>,
     sequence: u64,
 }
 
 /// A message before it is sent.
-#[derive(Debug, Clone, Default)]
-pub(super) struct NewMessage {
-    pub(super) body: String,
-    pub(super) attributes: Map<String, Value>,
-    pub(super) delay: Option<Duration>,
-    pub(super) group: Option<String>,
-    pub(super) deduplication: Option<String>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NewMessage {
+    pub(crate) body: String,
+    /// `MessageAttributes` as SQS has them.
+    pub(crate) attributes: Map<String, Value>,
+    pub(crate) delay: Option<Duration>,
+    pub(crate) group: Option<String>,
+    pub(crate) deduplication: Option<String>,
+    /// `AWSTraceHeader`.
+    pub(crate) trace: Option<String>,
 }
 
 /// A message in a queue.
@@ -65,6 +72,9 @@ pub(super) struct Message {
     pub(super) attributes: Map<String, Value>,
     pub(super) group: Option<String>,
     pub(super) deduplication: Option<String>,
+    pub(super) trace: Option<String>,
+    /// The ARN of the queue in which it died.
+    pub(super) dead_letter_source: Option<String>,
     pub(super) sequence: u64,
     pub(super) sent_ms: i64,
     pub(super) first_received_ms: Option<i64>,
@@ -113,21 +123,38 @@ pub(crate) enum SendError {
 
 impl Queue {
     pub(super) fn new(definition: stack::Queue) -> Self {
-        Self { definition, state: Mutex::default(), arrived: Notify::new() }
+        Self {
+            definition: RwLock::new(Arc::new(definition)),
+            state: Mutex::default(),
+            tags: Mutex::default(),
+            created: Timestamp::now(),
+            arrived: Notify::new(),
+        }
+    }
+
+    pub(super) fn definition(&self) -> Arc<stack::Queue> {
+        Arc::clone(&self.definition.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn redefine(&self, definition: stack::Queue) {
+        *self.definition.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(definition);
+    }
+
+    pub(super) fn tags(&self) -> MutexGuard<'_, Map<String, Value>> {
+        self.tags.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a message.
     pub(super) fn send(&self, new: NewMessage, now: Instant) -> Result<Sent, SendError> {
-        let definition = &self.definition;
-        let size = new.body.len()
-            + new.attributes.iter().map(|(name, value)| name.len() + value.to_string().len()).sum::<usize>();
+        let definition = self.definition();
+        let size = super::sending::size(&new.body, &new.attributes);
         if size > definition.message_bytes_max {
             return Err(SendError::TooLarge(definition.message_bytes_max));
         }
         let deduplication = match (&new.deduplication, definition.fifo) {
             (_, false) => None,
             (Some(id), true) => Some(id.clone()),
-            (None, true) if definition.content_based_deduplication => Some(super::md5::of_body(&new.body)),
+            (None, true) if definition.content_based_deduplication => Some(content_id(&new.body)),
             (None, true) => return Err(SendError::NoDeduplication),
         };
         if definition.fifo && new.group.is_none() {
@@ -135,7 +162,9 @@ impl Queue {
         }
         let mut state = self.lock();
         state.recent.retain(|_, (_, sent)| now.duration_since(*sent) < DEDUPLICATION);
-        if let Some((before, _)) = deduplication.as_ref().and_then(|id| state.recent.get(id)) {
+        let scope = new.group.clone().filter(|_| definition.deduplicates_groups).unwrap_or_default();
+        let key = deduplication.clone().map(|id| (scope, id));
+        if let Some((before, _)) = key.as_ref().and_then(|key| state.recent.get(key)) {
             return Ok(before.clone());
         }
         if state.messages.len() >= STORED_MAX || state.bytes + size > STORED_BYTES_MAX {
@@ -148,7 +177,9 @@ impl Queue {
             body: new.body,
             attributes: new.attributes,
             group: new.group,
-            deduplication: deduplication.clone(),
+            deduplication,
+            trace: new.trace,
+            dead_letter_source: None,
             sequence: state.sequence,
             sent_ms: Timestamp::now().as_millisecond(),
             first_received_ms: None,
@@ -158,8 +189,8 @@ impl Queue {
             receipt: None,
         };
         let sent = Sent { id: message.id.clone(), sequence: message.sequence };
-        if let Some(id) = deduplication {
-            state.recent.insert(id, (sent.clone(), now));
+        if let Some(key) = key {
+            state.recent.insert(key, (sent.clone(), now));
         }
         state.bytes += message.body.len();
         state.messages.push_back(message);
@@ -168,18 +199,16 @@ impl Queue {
         Ok(sent)
     }
 
-    /// Takes a message from another queue, as a dead-letter queue does.
-    pub(super) fn take_over(&self, mut message: Message, now: Instant) {
+    /// Takes a message from the queue with the ARN `source`, as a dead-letter queue does.
+    pub(super) fn take_over(&self, mut message: Message, source: &str, now: Instant) {
+        let definition = self.definition();
+        message.dead_letter_source = Some(source.to_owned());
         message.visible = now;
-        message.expires = now + self.definition.retention;
+        message.expires = now + definition.retention;
         message.receipt = None;
         let mut state = self.lock();
         if state.messages.len() >= STORED_MAX {
-            tracing::error!(
-                "the dead-letter queue {} is full: the message {} is lost",
-                self.definition.name,
-                message.id
-            );
+            tracing::error!("the dead-letter queue {} is full: the message {} is lost", definition.name, message.id);
             return;
         }
         state.bytes += message.body.len();
@@ -196,7 +225,7 @@ impl Queue {
         visibility: Option<Duration>,
         now: Instant,
     ) -> (Vec<Received>, Vec<Message>) {
-        let definition = &self.definition;
+        let definition = self.definition();
         let visibility = visibility.unwrap_or(definition.visibility_timeout);
         let max = definition.redrive.as_ref().map(|redrive| redrive.receive_count_max);
         let mut state = self.lock();
@@ -267,7 +296,7 @@ impl Queue {
         self.lock().messages.iter().map(|message| message.visible).filter(|visible| *visible > now).min()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -285,6 +314,11 @@ impl State {
     }
 }
 
+/// The deduplication id of a message's content.
+pub(crate) fn content_id(body: &str) -> String {
+    Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Message {
     fn is_in_flight(&self, now: Instant) -> bool {
         self.receipt.is_some() && self.visible > now
@@ -298,19 +332,8 @@ mod tests {
     use crate::stack::Redrive;
 
     fn queue(fifo: bool, redrive: Option<Redrive>) -> Queue {
-        Queue::new(stack::Queue {
-            logical_id: "Q".to_owned(),
-            name: "q".to_owned(),
-            arn: "arn:aws:sqs:us-east-1:000000000000:q".to_owned(),
-            fifo,
-            content_based_deduplication: true,
-            visibility_timeout: Duration::from_secs(30),
-            delay: Duration::ZERO,
-            retention: Duration::from_secs(60),
-            receive_wait: Duration::ZERO,
-            message_bytes_max: 100,
-            redrive,
-        })
+        let retention = Duration::from_secs(60);
+        Queue::new(stack::Queue { fifo, retention, message_bytes_max: 100, redrive, ..stack::Queue::standing_in("q") })
     }
 
     fn send(queue: &Queue, body: &str, group: Option<&str>, now: Instant) -> Sent {
@@ -372,6 +395,12 @@ mod tests {
         assert_eq!(bodies(&queue, start), ["b"]);
         let without_group = NewMessage { body: "d".to_owned(), ..NewMessage::default() };
         assert_eq!(queue.send(without_group, start), Err(SendError::NoGroup));
+        let groups = stack::Queue { deduplicates_groups: true, ..(*queue.definition()).clone() };
+        let by_group = Queue::new(groups);
+        send(&by_group, "a", Some("g"), start);
+        send(&by_group, "a", Some("g"), start);
+        send(&by_group, "a", Some("h"), start);
+        assert_eq!(bodies(&by_group, start), ["a", "a"]);
         let large = NewMessage { body: "x".repeat(101), ..NewMessage::default() };
         assert_eq!(queue.send(large, start), Err(SendError::TooLarge(100)));
     }

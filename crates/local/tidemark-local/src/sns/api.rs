@@ -12,8 +12,8 @@ use axum::routing::post;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::Topics;
 use super::request::{Fields, MESSAGE_BYTES_MAX, RequestError, wrong};
+use super::{PublishError, Published, Topics};
 use crate::policies::{Policies, Request};
 
 /// The path of the endpoint on the stack's port.
@@ -49,7 +49,7 @@ async fn call(State((topics, policies)): State<Shared>, headers: HeaderMap, body
     let answer = match action {
         "Publish" => topic(&fields).and_then(|topic| {
             allow("sns:Publish", topic)?;
-            publish(&topics, topic, &fields)
+            publish(&topics, topic, &fields, "")
         }),
         "PublishBatch" => topic(&fields).and_then(|topic| {
             allow("sns:Publish", topic)?;
@@ -75,27 +75,31 @@ fn topic(fields: &Fields) -> Result<&str, RequestError> {
     })
 }
 
-fn unknown_topic() -> RequestError {
-    RequestError { status: 404, code: "NotFound", message: "Topic does not exist".to_owned() }
+impl From<PublishError> for RequestError {
+    fn from(error: PublishError) -> Self {
+        let message = error.to_string();
+        match error {
+            PublishError::NoTopic => Self { status: 404, code: "NotFound", message },
+            _ => wrong("InvalidParameter", message),
+        }
+    }
 }
 
-fn publish(topics: &Topics, topic: &str, fields: &Fields) -> Result<String, RequestError> {
-    let message = fields.message("")?;
-    let id = topics.publish(topic, message).ok_or_else(unknown_topic)?;
-    Ok(element("MessageId", &id))
+fn publish(topics: &Topics, topic: &str, fields: &Fields, prefix: &str) -> Result<String, RequestError> {
+    let Published { id, sequence } = topics.publish(topic, fields.message(prefix)?)?;
+    let sequence = sequence.map(|sequence| element("SequenceNumber", &sequence)).unwrap_or_default();
+    Ok(element("MessageId", &id) + &sequence)
 }
 
 fn publish_batch(topics: &Topics, topic: &str, fields: &Fields) -> Result<String, RequestError> {
     let (mut successful, mut failed) = (String::new(), String::new());
     if !topics.arns().any(|arn| arn == topic) {
-        return Err(unknown_topic());
+        return Err(PublishError::NoTopic.into());
     }
     for (id, prefix) in fields.batch()? {
-        let published =
-            fields.message(&prefix).and_then(|message| topics.publish(topic, message).ok_or_else(unknown_topic));
         let id = element("Id", &id);
-        match published {
-            Ok(message_id) => append(&mut successful, &[id, element("MessageId", &message_id)]),
+        match publish(topics, topic, fields, &prefix) {
+            Ok(published) => append(&mut successful, &[id, published]),
             Err(error) => {
                 let sender = element("SenderFault", "true");
                 append(&mut failed, &[id, element("Code", error.code), element("Message", &error.message), sender]);

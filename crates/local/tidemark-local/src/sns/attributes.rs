@@ -23,6 +23,15 @@ pub(super) fn for_event(attributes: &BTreeMap<String, Attribute>) -> Value {
     Value::Object(fields.collect())
 }
 
+/// The attributes as a queue has them.
+pub(super) fn for_queue(attributes: &BTreeMap<String, Attribute>) -> Map<String, Value> {
+    let attribute = |(name, Attribute { data_type, value }): (&String, &Attribute)| {
+        let field = if data_type.starts_with("Binary") { "BinaryValue" } else { "StringValue" };
+        (name.clone(), json!({ "DataType": data_type, field: value }))
+    };
+    attributes.iter().map(attribute).collect()
+}
+
 /// The attributes as filter policies see them: numbers and arrays have their own types. Binary
 /// attributes are not visible.
 ///

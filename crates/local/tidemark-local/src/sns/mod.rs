@@ -7,25 +7,30 @@
 pub(crate) mod api;
 mod attributes;
 mod request;
+mod topic;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub(crate) use self::attributes::Attribute;
+use self::topic::Topic;
+pub(crate) use self::topic::{PublishError, Published};
 use crate::event_source_mapping::filter::Filters;
 use crate::functions::Functions;
-use crate::queue_delivery::{QueueDelivery, QueueMessage};
+use crate::queue_delivery::QueueDelivery;
+use crate::queues::NewMessage;
 use crate::random_id::random_id;
-use crate::stack::{Endpoint, FilterScope, Messaging, Subscription};
+use crate::stack::{self, Endpoint, FilterScope, Messaging, Subscription};
 
 /// All topics of a stack.
 #[derive(Debug)]
 pub(crate) struct Topics {
-    by_arn: BTreeMap<String, Vec<Subscribed>>,
+    by_arn: BTreeMap<String, Topic>,
     functions: Arc<Functions>,
     queues: Arc<QueueDelivery>,
 }
@@ -49,22 +54,26 @@ pub(crate) struct Message {
     pub(crate) attributes: BTreeMap<String, Attribute>,
     /// With `MessageStructure: json`, the texts of protocols that have an own one.
     pub(crate) texts: BTreeMap<String, String>,
+    /// `MessageGroupId`.
+    pub(crate) group: Option<String>,
+    /// `MessageDeduplicationId`.
+    pub(crate) deduplication: Option<String>,
 }
 
 impl Topics {
     /// The topics of a template. A topic that only a subscription names exists too.
     #[must_use]
     pub(crate) fn new(messaging: &Messaging, functions: &Arc<Functions>, queues: &Arc<QueueDelivery>) -> Arc<Self> {
-        let mut by_arn: BTreeMap<String, Vec<Subscribed>> = BTreeMap::new();
-        for topic in &messaging.topics {
-            by_arn.entry(topic.clone()).or_default();
-        }
+        let topic = |topic: &stack::Topic| (topic.arn.clone(), Topic::new(topic.clone()));
+        let mut by_arn: BTreeMap<String, Topic> = messaging.topics.iter().map(topic).collect();
         for subscription in &messaging.subscriptions {
             // The template reader has compiled the policy before, so this cannot fail.
             if let Ok(filters) = Filters::compile(subscription.filter.as_slice()) {
                 let arn = format!("{}:{}", subscription.topic, random_id());
                 let subscribed = Subscribed { arn, subscription: subscription.clone(), filters };
-                by_arn.entry(subscription.topic.clone()).or_default().push(subscribed);
+                let topic = by_arn.entry(subscription.topic.clone());
+                let topic = topic.or_insert_with(|| Topic::new(stack::Topic::standing_in(&subscription.topic)));
+                topic.subscribed.push(subscribed);
             }
         }
         Arc::new(Self { by_arn, functions: Arc::clone(functions), queues: Arc::clone(queues) })
@@ -75,19 +84,29 @@ impl Topics {
         self.by_arn.keys().map(String::as_str)
     }
 
-    /// Publishes a message and returns its id; `None` if there is no such topic.
-    pub(crate) fn publish(&self, topic: &str, message: Message) -> Option<String> {
-        let subscribed = self.by_arn.get(topic)?;
-        let id = random_id();
-        for subscribed in subscribed.iter().filter(|subscribed| subscribed.wants(&message)) {
-            self.deliver(subscribed, &id, &message);
+    /// Publishes a message.
+    ///
+    /// # Errors
+    /// [`PublishError`].
+    pub(crate) fn publish(&self, topic: &str, mut message: Message) -> Result<Published, PublishError> {
+        let topic = self.by_arn.get(topic).ok_or(PublishError::NoTopic)?;
+        let (published, is_new) = topic.accept(&mut message, Instant::now())?;
+        for subscribed in topic.subscribed.iter().filter(|subscribed| is_new && subscribed.wants(&message)) {
+            self.deliver(subscribed, &published, &message);
         }
-        Some(id)
+        Ok(published)
     }
 
-    fn deliver(&self, subscribed: &Subscribed, id: &str, message: &Message) {
+    /// Publishes a message of another service. The log shows a message that is refused.
+    pub(crate) fn pass_on(&self, topic: &str, message: Message) {
+        if let Err(error) = self.publish(topic, message) {
+            tracing::error!("a message to {topic} is lost: {error}");
+        }
+    }
+
+    fn deliver(&self, subscribed: &Subscribed, published: &Published, message: &Message) {
         let text = message.text_for(&subscribed.subscription.endpoint);
-        let notification = Notification { subscribed, id, message, text, time: Timestamp::now() };
+        let notification = Notification { subscribed, published, message, text, time: Timestamp::now() };
         match &subscribed.subscription.endpoint {
             Endpoint::Function(function) => match self.functions.get(function) {
                 Some(pool) => {
@@ -95,7 +114,7 @@ impl Topics {
                 }
                 None => tracing::warn!("a message for the function {function} was dropped: there is none"),
             },
-            Endpoint::Queue(queue) => self.queues.send(queue, &notification.for_queue()),
+            Endpoint::Queue(queue) => self.queues.send(queue, notification.for_queue()),
             Endpoint::Mail(address) => {
                 let subject = message.subject.as_deref().unwrap_or("AWS Notification Message");
                 tracing::info!("mail of {} to {address}: {subject}\n{text}", subscribed.subscription.topic);
@@ -134,7 +153,7 @@ impl Message {
 /// A message for one subscription.
 struct Notification<'a> {
     subscribed: &'a Subscribed,
-    id: &'a str,
+    published: &'a Published,
     message: &'a Message,
     text: &'a str,
     time: Timestamp,
@@ -159,27 +178,31 @@ impl Notification<'_> {
     /// The message of a queue.
     ///
     /// Source: <https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html>.
-    fn for_queue(&self) -> QueueMessage {
+    fn for_queue(&self) -> NewMessage {
+        let Message { group, deduplication, .. } = self.message.clone();
+        let message = NewMessage { group, deduplication, ..NewMessage::default() };
         if self.subscribed.subscription.raw {
-            let attributes = self.message.attributes.iter();
-            let attributes = attributes.map(|(name, attribute)| (name.clone(), attribute.value.clone())).collect();
-            return QueueMessage { body: self.text.to_owned(), attributes };
+            let attributes = attributes::for_queue(&self.message.attributes);
+            return NewMessage { body: self.text.to_owned(), attributes, ..message };
         }
         let mut body = self.fields("SigningCertURL", "UnsubscribeURL");
+        if let Some(sequence) = &self.published.sequence {
+            body["SequenceNumber"] = json!(sequence);
+        }
         if let Some(subject) = &self.message.subject {
             body["Subject"] = json!(subject);
         }
         if !self.message.attributes.is_empty() {
             body["MessageAttributes"] = attributes::for_event(&self.message.attributes);
         }
-        QueueMessage::of(body.to_string())
+        NewMessage { body: body.to_string(), ..message }
     }
 
     /// The fields of both forms. The signature is a placeholder: nothing signs messages here.
     fn fields(&self, certificate: &str, unsubscribe: &str) -> Value {
         json!({
             "Type": "Notification",
-            "MessageId": self.id,
+            "MessageId": self.published.id,
             "TopicArn": self.subscribed.subscription.topic,
             "Message": self.text,
             "Timestamp": format!("{:.3}", self.time),
@@ -197,20 +220,21 @@ mod tests {
 
     const QUEUE: &str = "arn:aws:sqs:us-east-1:000000000000:q";
 
-    fn sent(raw: bool, message: &Message) -> QueueMessage {
+    fn sent(raw: bool, message: &Message) -> NewMessage {
         let endpoint = Endpoint::Queue(QUEUE.to_owned());
         let (topic, scope) = ("arn:topic".to_owned(), FilterScope::MessageBody);
         let subscription = Subscription { topic, endpoint, filter: None, scope, raw };
         let subscribed = Subscribed { arn: "arn:topic:1".to_owned(), subscription, filters: Filters::default() };
         let text = message.text_for(&subscribed.subscription.endpoint);
-        Notification { subscribed: &subscribed, id: "id", message, text, time: Timestamp::UNIX_EPOCH }.for_queue()
+        let published = &Published { id: "id".to_owned(), sequence: None };
+        Notification { subscribed: &subscribed, published, message, text, time: Timestamp::UNIX_EPOCH }.for_queue()
     }
 
     fn message() -> Message {
-        let attribute = Attribute { data_type: "String".to_owned(), value: "v".to_owned() };
+        let attribute = Attribute { data_type: "Number".to_owned(), value: "7".to_owned() };
         let texts = BTreeMap::from([("sqs".to_owned(), "for queues".to_owned())]);
         let attributes = BTreeMap::from([("a".to_owned(), attribute)]);
-        Message { text: "for all".to_owned(), subject: Some("s".to_owned()), attributes, texts }
+        Message { text: "for all".to_owned(), subject: Some("s".to_owned()), attributes, texts, ..Message::default() }
     }
 
     #[test]
@@ -218,9 +242,10 @@ mod tests {
         let body: Value = serde_json::from_str(&sent(false, &message()).body).unwrap_or_default();
         assert_eq!(body["Message"], "for queues");
         assert_eq!((&body["Subject"], &body["Timestamp"]), (&json!("s"), &json!("1970-01-01T00:00:00.000Z")));
-        assert_eq!(body["MessageAttributes"], json!({ "a": { "Type": "String", "Value": "v" } }));
-        let attributes = BTreeMap::from([("a".to_owned(), "v".to_owned())]);
-        assert_eq!(sent(true, &message()), QueueMessage { body: "for queues".to_owned(), attributes });
+        assert_eq!(body["MessageAttributes"], json!({ "a": { "Type": "Number", "Value": "7" } }));
+        let raw = sent(true, &message());
+        let number = json!({ "a": { "DataType": "Number", "StringValue": "7" } });
+        assert_eq!((raw.body.as_str(), Value::Object(raw.attributes)), ("for queues", number));
         let plain = Message { text: "m".to_owned(), ..Message::default() };
         let body: Value = serde_json::from_str(&sent(false, &plain).body).unwrap_or_default();
         assert!(body.get("Subject").is_none() && body.get("MessageAttributes").is_none(), "{body}");

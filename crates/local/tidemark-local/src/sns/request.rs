@@ -5,12 +5,15 @@
 use std::collections::BTreeMap;
 
 use super::{Attribute, Message};
+use crate::queues::is_number;
 
 /// Limits of SNS.
 ///
 /// Source: <https://docs.aws.amazon.com/general/latest/gr/sns.html>.
 pub(super) const MESSAGE_BYTES_MAX: usize = 262_144;
 pub(super) const BATCH_ENTRIES_MAX: usize = 10;
+const ENTRY_ID_LENGTH_MAX: usize = 80;
+const FIFO_ID_LENGTH_MAX: usize = 128;
 const SUBJECT_CHARS_MAX: usize = 100;
 
 /// Maximum number of attributes that are read from a message; a message with raw delivery has at
@@ -70,8 +73,15 @@ impl Fields {
             return Err(invalid("Subject"));
         }
         let attributes = self.attributes(prefix)?;
+        let fifo_id = |name: &str| match field(name) {
+            Some(id) if id.len() > FIFO_ID_LENGTH_MAX || !id.chars().all(|c| c.is_ascii_graphic()) => {
+                Err(invalid(&format!("{name} Reason: it has 1 to 128 letters, digits and punctuation characters")))
+            }
+            id => Ok(id.map(str::to_owned)),
+        };
+        let (group, deduplication) = (fifo_id("MessageGroupId")?, fifo_id("MessageDeduplicationId")?);
         match field("MessageStructure") {
-            None => Ok(Message { text, subject, attributes, texts: BTreeMap::new() }),
+            None => Ok(Message { text, subject, attributes, group, deduplication, ..Message::default() }),
             Some("json") => {
                 let texts: BTreeMap<String, String> = serde_json::from_str(&text)
                     .map_err(|_| invalid("Message Structure - JSON message body failed to parse"))?;
@@ -79,7 +89,7 @@ impl Fields {
                 let text = default
                     .ok_or_else(|| invalid("Message Structure - No default entry in JSON message body"))?
                     .clone();
-                Ok(Message { text, subject, attributes, texts })
+                Ok(Message { text, subject, attributes, texts, group, deduplication })
             }
             Some(_) => Err(invalid("MessageStructure")),
         }
@@ -107,6 +117,10 @@ impl Fields {
                 );
                 return Err(wrong("ParameterValueInvalid", message));
             }
+            if data_type.starts_with("Number") && !is_number(value) {
+                let message = format!("Could not cast message attribute '{name}' value to number.");
+                return Err(wrong("ParameterValueInvalid", message));
+            }
             attributes.insert(name.to_owned(), Attribute { data_type: data_type.to_owned(), value: value.to_owned() });
         }
         Ok(attributes)
@@ -124,6 +138,11 @@ impl Fields {
                 break;
             }
             let id = self.get(&format!("{prefix}Id")).unwrap_or_default().to_owned();
+            let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+            if id.is_empty() || id.len() > ENTRY_ID_LENGTH_MAX || !id.chars().all(is_valid) {
+                let message = "The Id of a batch entry in a batch request doesn't abide by the specification.";
+                return Err(wrong("InvalidBatchEntryId", message));
+            }
             if entries.iter().any(|(other, _)| *other == id) {
                 let message = "Two or more batch entries in the request have the same Id.";
                 return Err(wrong("BatchEntryIdsNotDistinct", message));
@@ -188,6 +207,12 @@ mod tests {
             &[("Message", long.as_str())],
             &[("Message", "m"), ("Subject", "two\nlines")],
             &[("Message", "m"), ("MessageAttributes.entry.1.Name", "n")],
+            &[
+                ("Message", "m"),
+                ("MessageAttributes.entry.1.Name", "n"),
+                ("MessageAttributes.entry.1.Value.DataType", "Number"),
+                ("MessageAttributes.entry.1.Value.StringValue", "abc"),
+            ],
         ] {
             assert_eq!(fields(pairs).message("").unwrap_err().status, 400);
         }

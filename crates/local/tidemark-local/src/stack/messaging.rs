@@ -14,8 +14,8 @@ pub(crate) struct Messaging {
     pub(crate) buses: Vec<String>,
     /// `AWS::Events::Rule` resources, and the rules of functions' events.
     pub(crate) rules: Vec<Rule>,
-    /// The ARNs of the `AWS::SNS::Topic` resources.
-    pub(crate) topics: Vec<String>,
+    /// The `AWS::SNS::Topic` resources.
+    pub(crate) topics: Vec<Topic>,
     /// `AWS::SNS::Subscription` resources, inline subscriptions, and functions' `SNS` events.
     pub(crate) subscriptions: Vec<Subscription>,
     /// `EventInvokeConfig` and `DeadLetterQueue` by the function's logical id.
@@ -47,6 +47,8 @@ pub(crate) struct RuleTarget {
     pub(crate) target: Target,
     /// What the receiver gets.
     pub(crate) input: TargetInput,
+    /// `SqsParameters.MessageGroupId`, for a FIFO queue.
+    pub(crate) group: Option<String>,
 }
 
 /// A receiver of events or messages.
@@ -60,6 +62,29 @@ pub(crate) enum Target {
     Topic(String),
     /// The event bus of this name.
     Bus(String),
+}
+
+/// A topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Topic {
+    /// Its ARN.
+    pub(crate) arn: String,
+    /// `ContentBasedDeduplication`.
+    pub(crate) content_based_deduplication: bool,
+    /// `FifoThroughputScope: MessageGroup`: each group has deduplication ids of its own.
+    pub(crate) deduplicates_groups: bool,
+}
+
+impl Topic {
+    /// A topic that another stack owns.
+    pub(crate) fn standing_in(arn: &str) -> Self {
+        Self { arn: arn.to_owned(), content_based_deduplication: true, deduplicates_groups: false }
+    }
+
+    /// Whether it keeps the order of each group.
+    pub(crate) fn is_fifo(&self) -> bool {
+        self.arn.ends_with(".fifo")
+    }
 }
 
 /// A subscription to a topic.

@@ -19,7 +19,7 @@ pub use self::authorizers::{
     Authorizer, AuthorizerEvent, AuthorizerKind, IdentitySource, JwtAuthorizer, LambdaAuthorizer, RouteAuthorizer,
 };
 pub(crate) use self::messaging::{
-    Endpoint, EventInvoke, FilterScope, Messaging, Rule, RuleTarget, Subscription, Target,
+    Endpoint, EventInvoke, FilterScope, Messaging, Rule, RuleTarget, Subscription, Target, Topic,
 };
 pub use self::queues_and_buckets::{Bucket, KinesisStream, Queue, QueueMapping, Redrive};
 pub(crate) use self::queues_and_buckets::{BucketNotification, CorsRule};

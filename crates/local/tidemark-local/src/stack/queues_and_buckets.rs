@@ -19,6 +19,10 @@ pub struct Queue {
     pub fifo: bool,
     /// `ContentBasedDeduplication`.
     pub content_based_deduplication: bool,
+    /// `DeduplicationScope: messageGroup`: each group has deduplication ids of its own.
+    pub deduplicates_groups: bool,
+    /// `FifoThroughputLimit: perMessageGroupId`, without an effect here.
+    pub limits_groups: bool,
     /// `VisibilityTimeout`.
     pub visibility_timeout: Duration,
     /// `DelaySeconds`.
@@ -52,6 +56,8 @@ impl Queue {
             arn: format!("{}:{name}", crate::arn::of_region("sqs")),
             fifo: name.ends_with(".fifo"),
             content_based_deduplication: true,
+            deduplicates_groups: false,
+            limits_groups: false,
             visibility_timeout: Duration::from_secs(30),
             delay: Duration::ZERO,
             retention: Duration::from_secs(345_600),

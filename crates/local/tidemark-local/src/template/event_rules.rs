@@ -63,6 +63,11 @@ fn rule_target(resolver: &Resolver<'_>, node: &Node) -> Option<RuleTarget> {
     properties.raw("Id");
     let arn = properties.required("Arn");
     let input = input(&properties);
+    let group = properties.map("SqsParameters").and_then(|parameters| {
+        let group = parameters.text("MessageGroupId");
+        parameters.finish("SqsParameters", &[]);
+        group
+    });
     properties.finish("a target", &TARGET_CLOUD_ONLY);
     let arn = arn?;
     let Some(target) = targets::target(resolver, &arn) else {
@@ -75,7 +80,7 @@ fn rule_target(resolver: &Resolver<'_>, node: &Node) -> Option<RuleTarget> {
     if matches!(target, Target::Function(_)) {
         check_json(&properties, &input);
     }
-    Some(RuleTarget { target, input })
+    Some(RuleTarget { target, input, group })
 }
 
 /// Reads an `EventBridgeRule` or `CloudWatchEvent` event of the function `function`.
@@ -93,7 +98,7 @@ pub(super) fn function_rule(function: &str, id: &str, event: &Properties<'_>) ->
     if event.node.get("Pattern").is_none() {
         return event.wrong(&event.node, "Pattern is missing");
     }
-    let target = RuleTarget { target: Target::Function(function.to_owned()), input };
+    let target = RuleTarget { target: Target::Function(function.to_owned()), input, group: None };
     Some(Rule { name, bus, pattern, schedule: None, targets: vec![target], enabled })
 }
 
@@ -102,7 +107,7 @@ pub(super) fn schedule_functions(stack: &mut Stack) {
     let Stack { messaging, functions, .. } = stack;
     for rule in &messaging.rules {
         let Some(expression) = &rule.schedule else { continue };
-        for RuleTarget { target, input } in &rule.targets {
+        for RuleTarget { target, input, .. } in &rule.targets {
             let Target::Function(id) = target else { continue };
             let function = functions.iter_mut().find(|function: &&mut Function| function.logical_id == *id);
             let input = match input {

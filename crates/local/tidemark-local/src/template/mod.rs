@@ -164,6 +164,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     lambda_resources::add(resolver, &mut stack);
     load_balancers::add(resolver, &mut stack);
     buckets::add_events(&mut stack, resolver);
+    queues::check_visibility(&stack, resolver);
     queues::add_foreign(&mut stack, resolver);
     kinesis::add_foreign(&mut stack, resolver);
     http_api::implicit(root, resolver, &mut stack);

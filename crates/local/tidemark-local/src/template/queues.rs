@@ -7,6 +7,7 @@ use super::properties::Properties;
 use super::resources;
 use super::stream_mappings::{filters, reports_failures};
 use super::yaml::Node;
+use crate::queues::GROUP_LIMIT_WITHOUT_GROUPS;
 use crate::stack::{Queue, QueueMapping, Redrive, Stack};
 
 /// SQS's limits and defaults.
@@ -31,15 +32,8 @@ const BATCHING_WINDOW_S_MAX: i64 = 300;
 const CONCURRENCY_MAX: i64 = 1_000;
 
 /// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 7] = [
-    "DeduplicationScope",
-    "FifoThroughputLimit",
-    "KmsDataKeyReusePeriodSeconds",
-    "KmsMasterKeyId",
-    "RedriveAllowPolicy",
-    "SqsManagedSseEnabled",
-    "Tags",
-];
+const CLOUD_ONLY: [&str; 5] =
+    ["KmsDataKeyReusePeriodSeconds", "KmsMasterKeyId", "RedriveAllowPolicy", "SqsManagedSseEnabled", "Tags"];
 
 /// Reads a queue.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Queue> {
@@ -53,12 +47,23 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     });
     let message_bytes_max = properties.count("MaximumMessageSize", MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX);
     let seconds = |name: &str, low: i64, high: i64| properties.seconds(name, low..=high);
+    let one_of = |name: &str, yes: &str, no: &str| match properties.text(name) {
+        None => false,
+        Some(text) if text == yes || text == no => text == yes,
+        Some(other) => {
+            let place = properties.raw(name).unwrap_or(resource);
+            properties.wrong::<()>(place, format!("{name} must be {no} or {yes}, not {other}"));
+            false
+        }
+    };
     let queue = Queue {
         logical_id: id.to_owned(),
         name: String::new(),
         arn: String::new(),
         fifo,
         content_based_deduplication: properties.boolean("ContentBasedDeduplication").unwrap_or_default(),
+        deduplicates_groups: one_of("DeduplicationScope", "messageGroup", "queue"),
+        limits_groups: one_of("FifoThroughputLimit", "perMessageGroupId", "perQueue"),
         visibility_timeout: seconds("VisibilityTimeout", 0, VISIBILITY_S_MAX).unwrap_or(VISIBILITY_DEFAULT),
         delay: seconds("DelaySeconds", 0, DELAY_S_MAX).unwrap_or_default(),
         retention: seconds("MessageRetentionPeriod", 60, RETENTION_S_MAX).unwrap_or(RETENTION_DEFAULT),
@@ -71,6 +76,14 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     if fifo != name.ends_with(".fifo") {
         let place = properties.raw("QueueName").unwrap_or(resource);
         return properties.wrong(place, "the name of a FIFO queue, and only of such a queue, ends with .fifo");
+    }
+    if queue.limits_groups && !queue.deduplicates_groups {
+        let place = properties.raw("FifoThroughputLimit").unwrap_or(resource);
+        return properties.wrong(place, GROUP_LIMIT_WITHOUT_GROUPS);
+    }
+    if queue.limits_groups {
+        let place = properties.raw("FifoThroughputLimit").unwrap_or(resource);
+        properties.resolver.problems.ignored(place, "FifoThroughputLimit has no effect on this machine");
     }
     let arn = resources::attribute(properties.resolver, id, resources::QUEUE, resource, "Arn")?;
     Some(Queue { name, arn, ..queue })
@@ -103,6 +116,9 @@ pub(super) fn read_mapping(id: &str, event: &Properties<'_>, source: &str) -> Op
     if is_fifo && batch_size > FIFO_BATCH_SIZE_MAX {
         return event.wrong(&place, format!("BatchSize of a FIFO queue must be 1 to {FIFO_BATCH_SIZE_MAX}"));
     }
+    if is_fifo && !batching_window.is_zero() {
+        return event.wrong(&place, "a FIFO queue has no batching window: remove MaximumBatchingWindowInSeconds");
+    }
     if batch_size > FIFO_BATCH_SIZE_MAX && batching_window.is_zero() {
         let message = "a BatchSize above 10 needs a MaximumBatchingWindowInSeconds of at least 1";
         return event.wrong(&place, message);
@@ -111,6 +127,24 @@ pub(super) fn read_mapping(id: &str, event: &Properties<'_>, source: &str) -> Op
         return event.wrong(&place, format!("{} is not the ARN of a queue: !GetAtt Queue.Arn", mapping.queue));
     }
     Some(mapping)
+}
+
+/// Refuses a queue whose messages would become visible before the function's time-out, as Lambda
+/// does.
+pub(super) fn check_visibility(stack: &Stack, resolver: &Resolver<'_>) {
+    for function in &stack.functions {
+        for mapping in &function.queue_mappings {
+            let Some(queue) = stack.queues.iter().find(|queue| queue.arn == mapping.queue) else { continue };
+            let (visible, timeout) = (queue.visibility_timeout.as_secs(), function.timeout.as_secs());
+            let place = resolver.resources.iter().find(|(id, _)| *id == queue.logical_id);
+            if let Some((_, place)) = place.filter(|_| visible < timeout) {
+                let message = format!(
+                    "Queue visibility timeout: {visible} seconds is less than Function timeout: {timeout} seconds"
+                );
+                resolver.problems.at(place, message);
+            }
+        }
+    }
 }
 
 /// Adds the queues that events name by an ARN from outside the template.

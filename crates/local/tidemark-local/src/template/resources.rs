@@ -214,7 +214,7 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     };
     match resource.get("Properties").and_then(|properties| properties.get(property)) {
         Some(name) => resolver.text(name),
-        None if kind == QUEUE && is_fifo(resource) => Some(format!("{}-{id}.fifo", super::STACK_NAME)),
+        None if is_fifo(kind, resource) => Some(format!("{}-{id}.fifo", super::STACK_NAME)),
         // A bucket's name is part of a domain name, which has at most 63 characters.
         None if kind == BUCKET => {
             Some(format!("{}-{id}", super::STACK_NAME).to_ascii_lowercase().chars().take(63).collect())
@@ -223,8 +223,13 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     }
 }
 
-fn is_fifo(queue: &Node) -> bool {
-    let fifo = queue.get("Properties").and_then(|properties| properties.get("FifoQueue"));
+fn is_fifo(kind: &str, resource: &Node) -> bool {
+    let property = match kind {
+        QUEUE => "FifoQueue",
+        TOPIC => "FifoTopic",
+        _ => return false,
+    };
+    let fifo = resource.get("Properties").and_then(|properties| properties.get(property));
     fifo.and_then(Node::as_text) == Some("true")
 }
 

@@ -14,6 +14,7 @@ mod aws_domains;
 mod buckets;
 mod build;
 mod connections_api;
+mod fifo_topics;
 #[cfg(all(feature = "buckets", feature = "jwt", feature = "kinesis"))]
 mod foreign_templates;
 mod functions;
@@ -26,6 +27,7 @@ mod mail;
 mod messaging;
 mod metrics;
 mod process;
+mod queue_api;
 mod queues;
 mod ssm;
 mod streaming;

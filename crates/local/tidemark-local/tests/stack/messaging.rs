@@ -35,7 +35,7 @@ async fn put_events(running: &RunningStack, caller: &str, request: &Value) -> Re
     request.header("x-amz-target", "AWSEvents.PutEvents").send().await.unwrap()
 }
 
-async fn sns(running: &RunningStack, form: &str) -> Response {
+pub(crate) async fn sns(running: &RunningStack, form: &str) -> Response {
     let url = format!("{}/_local/sns", running.admin.addresses.http);
     let request = Client::new().post(url).body(form.to_owned());
     request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap()

@@ -24,7 +24,7 @@ fn stage(visibility_s: u32, settings: &str, policies: &str) -> Stage {
     stage
 }
 
-async fn call(running: &RunningStack, caller: &str, action: &str, request: Value) -> (u16, Value) {
+pub(crate) async fn call(running: &RunningStack, caller: &str, action: &str, request: Value) -> (u16, Value) {
     let credential = format!("AWS4-HMAC-SHA256 Credential={caller}/20260101/us-east-1/sqs/aws4_request");
     let response = Client::new()
         .post(format!("{}/_local/sqs", running.admin.addresses.http))
@@ -37,7 +37,7 @@ async fn call(running: &RunningStack, caller: &str, action: &str, request: Value
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
-async fn send(running: &RunningStack, queue: &str, body: &str) -> Value {
+pub(crate) async fn send(running: &RunningStack, queue: &str, body: &str) -> Value {
     let request =
         json!({ "QueueUrl": format!("https://sqs.us-east-1.amazonaws.com/000000000000/{queue}"), "MessageBody": body });
     let (status, answer) = call(running, "somebody", "SendMessage", request).await;
@@ -45,7 +45,7 @@ async fn send(running: &RunningStack, queue: &str, body: &str) -> Value {
     answer
 }
 
-async fn receive(running: &RunningStack, queue: &str) -> Vec<Value> {
+pub(crate) async fn receive(running: &RunningStack, queue: &str) -> Vec<Value> {
     let request =
         json!({ "QueueUrl": queue, "MaxNumberOfMessages": 10, "WaitTimeSeconds": 20, "AttributeNames": ["All"] });
     let (status, answer) = call(running, "somebody", "ReceiveMessage", request).await;
@@ -74,7 +74,8 @@ async fn a_message_reaches_the_function_as_on_aws() {
 
 #[tokio::test]
 async fn repeatedly_failing_messages_reach_the_dead_letter_queue() {
-    let stage = stage(0, "BatchSize: 10, FunctionResponseTypes: [ReportBatchItemFailures]", "Policies: []");
+    let stage = stage(1, "BatchSize: 10, FunctionResponseTypes: [ReportBatchItemFailures]", "Policies: []");
+    stage.replace("Timeout: 29", "Timeout: 1");
     let running = stage.start().await;
     for body in ["good", "stumble", "poison"] {
         send(&running, "work", body).await;
@@ -138,5 +139,31 @@ async fn a_batch_answers_for_each_entry() {
     let names = json!({ "QueueUrl": "work", "AttributeNames": ["ApproximateNumberOfMessages"] });
     let (_, answer) = call(&running, "somebody", "GetQueueAttributes", names).await;
     assert_eq!(answer["Attributes"], json!({ "ApproximateNumberOfMessages": "0" }));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn batching_window_gathers_one_batch_across_workers() {
+    let stage = stage(30, "BatchSize: 5, MaximumBatchingWindowInSeconds: 300", "Policies: []");
+    let running = stage.start().await;
+    for body in ["a", "b", "c", "d", "e"] {
+        send(&running, "work", body).await;
+    }
+    stage.until("the batch", |stage| !stage.recording().is_empty()).await;
+    assert_eq!(bodies(&stage), ["a", "b", "c", "d", "e"]);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn batch_above_lambdas_limit_is_split() {
+    let stage = stage(30, "BatchSize: 8, MaximumBatchingWindowInSeconds: 300", "Policies: []");
+    let running = stage.start().await;
+    let large = "x".repeat(1_000_000);
+    for _ in 0..8 {
+        send(&running, "work", &large).await;
+    }
+    stage.until("all messages", |stage| bodies(stage).len() == 8).await;
+    let sizes: Vec<usize> = stage.recording().iter().map(|event| event["Records"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [6, 2]);
     running.stop().await;
 }

@@ -33,9 +33,12 @@ fn a_rule_names_its_bus_and_its_targets() {
     let rule = &messaging.rules[0];
     assert_eq!((rule.bus.as_str(), rule.enabled), ("orders", false));
     let function = Target::Function("Worker".to_owned());
-    assert_eq!(rule.targets[0], RuleTarget { target: function, input: TargetInput::Constant("{}".to_owned()) });
+    assert_eq!(
+        rule.targets[0],
+        RuleTarget { target: function, input: TargetInput::Constant("{}".to_owned()), group: None }
+    );
     let queue = "arn:aws:sqs:us-east-1:000000000000:tidemark-local-Queue".to_owned();
-    assert_eq!(rule.targets[1], RuleTarget { target: Target::Queue(queue), input: TargetInput::Event });
+    assert_eq!(rule.targets[1], RuleTarget { target: Target::Queue(queue), input: TargetInput::Event, group: None });
 }
 
 #[test]
@@ -75,10 +78,10 @@ fn a_topic_has_its_own_subscriptions_and_others() {
 ",
     ))
     .messaging;
-    assert_eq!(messaging.topics, ["arn:aws:sns:us-east-1:000000000000:news"]);
+    assert_eq!(messaging.topics[0].arn, "arn:aws:sns:us-east-1:000000000000:news");
     let [mail, worker] = messaging.subscriptions.as_slice() else { panic!("two subscriptions") };
     assert_eq!(mail.endpoint, Endpoint::Mail("ann@example.com".to_owned()));
-    assert_eq!((&worker.topic, worker.scope), (&messaging.topics[0], FilterScope::MessageBody));
+    assert_eq!((&worker.topic, worker.scope), (&messaging.topics[0].arn, FilterScope::MessageBody));
     assert_eq!(worker.endpoint, Endpoint::Function("Worker".to_owned()));
 }
 

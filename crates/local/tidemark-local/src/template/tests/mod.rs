@@ -1,6 +1,7 @@
 //! Tests of small templates, valid and invalid.
 #![allow(clippy::unwrap_used)]
 
+mod fifo;
 mod gateway_v2;
 mod intrinsics;
 mod lambda_resources;
