@@ -175,6 +175,7 @@ mod tests {
                 time_zone: None,
                 input: None,
                 enabled: false,
+                scheduler: None,
             }],
         };
         let route = |route_key: &str, function: &str| WebSocketRoute {

@@ -1,6 +1,7 @@
 //! Opens the ports: on this machine only, or on the network as well.
 
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
 
 use axum::Router;
 use tidemark_engine::listener::{Client, Listener};
@@ -11,6 +12,9 @@ use crate::start_error::StartError;
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
+
+/// How long to wait for the answer of another program at a port.
+const PROBE_MAX: Duration = Duration::from_millis(200);
 
 /// How many ports after the stack's own are tried for further APIs.
 const OTHER_PORTS_MAX: u16 = 1_000;
@@ -38,10 +42,16 @@ pub(crate) fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16
 }
 
 /// Sockets for further APIs, on the next free ports after `port`; on any free ports if that is 0.
+/// The ports in `reserved` are for other parts of the stack.
 ///
 /// # Errors
 /// [`StartError::Port`] if no port is free.
-pub(crate) fn bind_others(host: Ipv4Addr, port: u16, count: usize) -> Result<Vec<(Vec<TcpSocket>, u16)>, StartError> {
+pub(crate) fn bind_others(
+    host: Ipv4Addr,
+    port: u16,
+    count: usize,
+    reserved: &[u16],
+) -> Result<Vec<(Vec<TcpSocket>, u16)>, StartError> {
     let mut bound = Vec::with_capacity(count);
     let mut next = port;
     while bound.len() < count {
@@ -50,6 +60,9 @@ pub(crate) fn bind_others(host: Ipv4Addr, port: u16, count: usize) -> Result<Vec
                 .checked_add(1)
                 .filter(|next| next - port < OTHER_PORTS_MAX)
                 .ok_or_else(|| StartError::Port { port: next, source: std::io::ErrorKind::AddrInUse.into() })?;
+            if reserved.contains(&next) || is_served(next) {
+                continue;
+            }
         }
         match bind_all(host, next) {
             Ok(sockets) => bound.push(sockets),
@@ -58,6 +71,13 @@ pub(crate) fn bind_others(host: Ipv4Addr, port: u16, count: usize) -> Result<Vec
         }
     }
     Ok(bound)
+}
+
+/// Whether a program of this machine answers at a port. `localhost` may be its IPv6 address, which
+/// the IPv4 address does not occupy.
+fn is_served(port: u16) -> bool {
+    let addresses = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    addresses.iter().any(|address| TcpStream::connect_timeout(&(*address, port).into(), PROBE_MAX).is_ok())
 }
 
 fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {
@@ -105,4 +125,23 @@ pub(crate) fn serve(
             tracing::error!("the HTTP server ended: {error}");
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn further_api_takes_no_port_in_use_or_reserved() {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
+        let port = free.expect("a port").port().min(60_000);
+        // Other tests may take ports meanwhile, so that only the first free ones after `port` are known
+        // not to be these.
+        let other = TcpListener::bind((Ipv6Addr::LOCALHOST, port + 1));
+        let reserved = [port + 2];
+        let bound = bind_others(Ipv4Addr::LOCALHOST, port, 1, &reserved).expect("bound");
+        assert!(bound[0].1 > port + 2 || (other.is_err() && bound[0].1 == port + 1), "{port}: {}", bound[0].1);
+    }
 }

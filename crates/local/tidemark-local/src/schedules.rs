@@ -1,7 +1,11 @@
-//! Schedules: `rate(...)` and `cron(...)` in EventBridge's syntax.
+//! Schedules: `rate(...)` and `cron(...)` in EventBridge's syntax, and `at(...)` in that of
+//! EventBridge Scheduler.
 //!
-//! Source:
-//! <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html>.
+//! Sources:
+//! <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html>,
+//! <https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html>.
+
+mod event;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +15,9 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
-use crate::arn;
 use crate::functions::{Functions, Pool};
 use crate::stack::Schedule;
 
@@ -30,6 +31,8 @@ pub(crate) enum Expression {
     Rate(SignedDuration),
     /// At these times.
     Cron(Box<Cron>),
+    /// Once, at this time of the schedule's time zone.
+    At(DateTime),
 }
 
 /// An expression that EventBridge would reject.
@@ -43,6 +46,21 @@ pub struct ExpressionError {
 }
 
 impl Expression {
+    /// The expression of a schedule; `at(2026-11-20T13:00:00)` is one of EventBridge Scheduler only.
+    ///
+    /// # Errors
+    /// [`ExpressionError`].
+    pub(crate) fn of(schedule: &Schedule) -> Result<Self, ExpressionError> {
+        let expression = &schedule.expression;
+        let at = expression.strip_prefix("at(").and_then(|rest| rest.strip_suffix(')'));
+        match at.filter(|_| schedule.scheduler.is_some()) {
+            None => Self::parse(expression),
+            Some(at) => DateTime::strptime("%Y-%m-%dT%H:%M:%S", at)
+                .map(Self::At)
+                .map_err(|error| ExpressionError { expression: expression.clone(), problem: error.to_string() }),
+        }
+    }
+
     /// Parses `rate(5 minutes)` or `cron(0 3 * * ? *)`.
     ///
     /// # Errors
@@ -62,6 +80,7 @@ impl Expression {
     pub(crate) fn next_after(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match self {
             Self::Rate(every) => now.checked_add(*every).ok(),
+            Self::At(time) => zone.to_timestamp(*time).ok().filter(|time| *time > now),
             Self::Cron(cron) => {
                 let now = zone.to_datetime(now);
                 let next: DateTime = cron.find_next_occurrence(&now, false).ok()?;
@@ -114,7 +133,7 @@ impl Schedules {
         let schedules = Self::default();
         for pool in functions.all() {
             for schedule in pool.function().schedules.iter().filter(|schedule| schedule.enabled) {
-                let expression = Expression::parse(&schedule.expression)?;
+                let expression = Expression::of(schedule)?;
                 let task = run(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions));
                 schedules.tasks.spawn(schedules.stop.clone().run_until_cancelled_owned(task));
             }
@@ -134,6 +153,9 @@ async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functi
     // The template's reader has checked the zone.
     let zone = schedule.time_zone.as_ref().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC);
     let mut due = expression.next_after(Timestamp::now(), &zone);
+    if due.is_none() {
+        tracing::warn!("the schedule {} never invokes its function: its last time is over", schedule.event_id);
+    }
     while let Some(time) = due {
         let now = Timestamp::now();
         if now < time {
@@ -141,29 +163,10 @@ async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functi
             tokio::time::sleep(left.min(NAP_MAX)).await;
             continue;
         }
-        functions.invoke_event(&pool, event(&schedule, pool.names()[0], time).into());
+        functions.invoke_event(&pool, event::of(&schedule, pool.names()[0], time).into());
         // Counted from now: invocations that were missed during sleep are skipped.
         due = expression.next_after(now, &zone);
     }
-}
-
-/// The template's `Input`, or EventBridge's default event.
-fn event(schedule: &Schedule, function: &str, time: Timestamp) -> String {
-    if let Some(input) = &schedule.input {
-        return input.to_string();
-    }
-    let event = json!({
-        "version": "0",
-        "id": Uuid::now_v7().to_string(),
-        "detail-type": "Scheduled Event",
-        "source": "aws.events",
-        "account": arn::ACCOUNT,
-        "time": format!("{time:.0}"),
-        "region": arn::REGION,
-        "resources": [arn::rule(function, &schedule.event_id)],
-        "detail": {},
-    });
-    event.to_string()
 }
 
 #[cfg(test)]
@@ -201,6 +204,25 @@ mod tests {
     }
 
     #[test]
+    fn schedule_at_a_time_of_its_zone_fires_once() {
+        let zone = TimeZone::get("Europe/Berlin").expect("a zone");
+        let mut schedule = event::tests::schedule(Some("arn"));
+        schedule.expression = "at(2026-03-01T13:00:00)".to_owned();
+        let at = Expression::of(&schedule).expect("valid");
+        let next = |now: &str| at.next_after(now.parse().expect("a time"), &zone).map(|time| time.to_string());
+        assert_eq!(next("2025-10-02T10:30:00Z").as_deref(), Some("2026-03-01T12:00:00Z"));
+        assert_eq!(next("2026-03-01T12:00:00Z"), None);
+        for wrong in ["at(2026-03-01)", "at(2026-02-30T13:00:00)", "at(2026-03-01T13:00:00Z)"] {
+            schedule.expression = wrong.to_owned();
+            assert!(Expression::of(&schedule).is_err(), "{wrong}");
+        }
+        // Rules have no such expression.
+        schedule = super::event::tests::schedule(None);
+        schedule.expression = "at(2026-03-01T13:00:00)".to_owned();
+        assert!(Expression::of(&schedule).is_err());
+    }
+
+    #[test]
     fn schedule_follows_its_zones_clock_when_summer_time_ends() {
         let zone = TimeZone::get("Europe/Berlin").expect("a zone");
         let daily = Expression::parse("cron(0 3 * * ? *)").expect("valid");
@@ -225,24 +247,5 @@ mod tests {
         ] {
             assert!(Expression::parse(expression).is_err(), "{expression}");
         }
-    }
-
-    #[test]
-    fn scheduled_event_is_its_input_or_eventbridges_default() {
-        let input = Some(json!({"table": "clicks"}));
-        let mut schedule = Schedule {
-            event_id: "Nightly".to_owned(),
-            expression: String::new(),
-            time_zone: None,
-            input,
-            enabled: true,
-        };
-        let time = "2025-10-02T10:30:00.9Z".parse().expect("a time");
-        assert_eq!(event(&schedule, "f", time), r#"{"table":"clicks"}"#);
-        schedule.input = None;
-        let own: serde_json::Value = serde_json::from_str(&event(&schedule, "f", time)).expect("JSON");
-        assert_eq!(own["detail-type"], "Scheduled Event");
-        assert_eq!(own["time"], "2025-10-02T10:30:00Z");
-        assert_eq!(own["resources"][0], "arn:aws:events:us-east-1:000000000000:rule/f-Nightly");
     }
 }

@@ -6,10 +6,18 @@
 //! pattern has the structure of the event; its leaves are lists of alternatives. All fields of a
 //! pattern must match.
 
+mod parse;
+#[cfg(test)]
+mod tests;
+mod wildcard;
+
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use self::parse::{fields_pattern, wrong};
+use self::wildcard::Wildcard;
 
 /// The filters of one mapping.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +54,7 @@ enum Alternative {
     PrefixIgnoreCase(String),
     SuffixIgnoreCase(String),
     Cidr(IpNet),
-    Wildcard(String),
+    Wildcard(Wildcard),
     Numeric(Vec<(Comparison, f64)>),
     AnythingBut(Vec<Alternative>),
     Exists(bool),
@@ -90,27 +98,33 @@ impl Pattern {
             }
             Self::Fields(fields) => fields.iter().all(|(name, pattern)| match (name.as_str(), value) {
                 ("$or", value) => pattern.matches(value),
-                (name, value) => pattern.matches(value.and_then(|value| value.get(name))),
+                (name, value) => pattern.matches_field(name, value),
             }),
             Self::Any(patterns) => patterns.iter().any(|pattern| pattern.matches(value)),
             Self::Leaf(alternatives) => alternatives.iter().any(|alternative| alternative.matches(value)),
         }
     }
+
+    /// Whether the field of this name matches. A name with dots is also a path of names.
+    fn matches_field(&self, name: &str, value: Option<&Value>) -> bool {
+        let field = |name: &str| value.and_then(|value| value.get(name));
+        let split = |(at, _): (usize, &str)| Some((field(&name[..at])?, &name[at + 1..]));
+        match (field(name), name.match_indices('.').find_map(split)) {
+            (None, Some((Value::Array(items), rest))) => items.iter().any(|item| self.matches_field(rest, Some(item))),
+            (None, Some((inner, rest))) => self.matches_field(rest, Some(inner)),
+            (found, _) => self.matches(found),
+        }
+    }
 }
 
 impl Alternative {
+    /// Whether a leaf matches. As in EventBridge, alternatives (also `exists`) match leaves only:
+    /// neither objects, nor lists without other items.
     fn matches(&self, value: Option<&Value>) -> bool {
-        // An object is not a leaf. As in EventBridge, alternatives (also `exists`) match leaves
-        // only.
-        let value = value.filter(|value| !value.is_object());
-        match (self, value) {
-            (Self::Exists(wanted), value) => *wanted == value.is_some(),
-            (_, None) => false,
-            (Self::AnythingBut(unwanted), Some(Value::Array(values))) => {
-                values.iter().any(|value| !unwanted.iter().any(|unwanted| unwanted.matches_leaf(value)))
-            }
-            (alternative, Some(Value::Array(values))) => values.iter().any(|value| alternative.matches_leaf(value)),
-            (alternative, Some(value)) => alternative.matches_leaf(value),
+        let has_leaf = |test: &dyn Fn(&Value) -> bool| value.is_some_and(|value| any_leaf(value, test));
+        match self {
+            Self::Exists(wanted) => *wanted == has_leaf(&|_| true),
+            alternative => has_leaf(&|leaf| alternative.matches_leaf(leaf)),
         }
     }
 
@@ -126,7 +140,7 @@ impl Alternative {
             (Self::Cidr(network), Value::String(value)) => {
                 value.parse::<IpAddr>().is_ok_and(|address| network.contains(&address))
             }
-            (Self::Wildcard(pattern), Value::String(value)) => wildcard(pattern, value),
+            (Self::Wildcard(pattern), Value::String(value)) => pattern.matches(value),
             (Self::Numeric(bounds), Value::Number(value)) => value
                 .as_f64()
                 .is_some_and(|value| bounds.iter().all(|(comparison, bound)| comparison.holds(value, *bound))),
@@ -134,6 +148,15 @@ impl Alternative {
             (Self::Exists(wanted), _) => *wanted,
             _ => false,
         }
+    }
+}
+
+/// Whether a test holds for the value, or for a value within its lists. Objects are skipped.
+fn any_leaf(value: &Value, test: &dyn Fn(&Value) -> bool) -> bool {
+    match value {
+        Value::Object(_) => false,
+        Value::Array(items) => items.iter().any(|item| any_leaf(item, test)),
+        leaf => test(leaf),
     }
 }
 
@@ -158,236 +181,5 @@ impl Comparison {
             ">=" => Self::GreaterOrEqual,
             _ => return None,
         })
-    }
-}
-
-fn fields_pattern(fields: &Map<String, Value>, path: &str) -> Result<Pattern, FilterError> {
-    if fields.is_empty() {
-        return Err(wrong(path, "an empty object is not a pattern"));
-    }
-    let parse = |(name, value): (&String, &Value)| {
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let pattern = match (name.as_str(), value) {
-            ("$or", Value::Array(patterns)) => any_pattern(patterns, &path)?,
-            (_, Value::Object(fields)) => fields_pattern(fields, &path)?,
-            (_, Value::Array(alternatives)) if !alternatives.is_empty() => {
-                Pattern::Leaf(alternatives.iter().map(|value| alternative(value, &path)).collect::<Result<_, _>>()?)
-            }
-            _ => return Err(wrong(&path, "expected an object, or a list of alternatives that is not empty")),
-        };
-        Ok((name.clone(), pattern))
-    };
-    Ok(Pattern::Fields(fields.iter().map(parse).collect::<Result<_, _>>()?))
-}
-
-fn any_pattern(patterns: &[Value], path: &str) -> Result<Pattern, FilterError> {
-    let parse = |pattern: &Value| match pattern {
-        Value::Object(fields) => fields_pattern(fields, path),
-        _ => Err(wrong(path, "`$or` takes a list of objects")),
-    };
-    if patterns.len() < 2 {
-        return Err(wrong(path, "`$or` takes two objects or more"));
-    }
-    Ok(Pattern::Any(patterns.iter().map(parse).collect::<Result<_, _>>()?))
-}
-
-fn alternative(value: &Value, path: &str) -> Result<Alternative, FilterError> {
-    let operator = match value {
-        Value::Object(operator) => operator,
-        Value::Array(_) => return Err(wrong(path, "an alternative cannot be a list")),
-        exact => return Ok(Alternative::Exactly(exact.clone())),
-    };
-    let (Some((name, argument)), 1) = (operator.iter().next(), operator.len()) else {
-        return Err(wrong(path, "an alternative has exactly one operator"));
-    };
-    match (name.as_str(), argument) {
-        ("exists", Value::Bool(exists)) => Ok(Alternative::Exists(*exists)),
-        ("numeric", Value::Array(bounds)) => numeric(bounds, path),
-        ("anything-but", Value::Array(values)) if !values.is_empty() => {
-            let plain = |value: &Value| match value {
-                Value::String(_) | Value::Number(_) => Ok(Alternative::Exactly(value.clone())),
-                _ => Err(wrong(path, "`anything-but` lists strings and numbers")),
-            };
-            Ok(Alternative::AnythingBut(values.iter().map(plain).collect::<Result<_, _>>()?))
-        }
-        ("anything-but", Value::Object(operator)) => {
-            let (Some((name, argument)), 1) = (operator.iter().next(), operator.len()) else {
-                return Err(wrong(path, "`anything-but` takes one operator"));
-            };
-            let arguments = argument.as_array().map_or_else(|| std::slice::from_ref(argument), Vec::as_slice);
-            let unwanted = arguments.iter().map(|argument| text_operator(name, argument, path));
-            Ok(Alternative::AnythingBut(unwanted.collect::<Result<_, _>>()?))
-        }
-        ("anything-but", exact @ (Value::String(_) | Value::Number(_))) => {
-            Ok(Alternative::AnythingBut(vec![Alternative::Exactly(exact.clone())]))
-        }
-        (name, argument) => text_operator(name, argument, path),
-    }
-}
-
-fn text_operator(name: &str, argument: &Value, path: &str) -> Result<Alternative, FilterError> {
-    match (name, argument) {
-        ("prefix", Value::String(prefix)) => Ok(Alternative::Prefix(prefix.clone())),
-        ("suffix", Value::String(suffix)) => Ok(Alternative::Suffix(suffix.clone())),
-        ("prefix" | "suffix", Value::Object(operator)) => {
-            let text = operator.get("equals-ignore-case").and_then(Value::as_str).filter(|_| operator.len() == 1);
-            let text = text.ok_or_else(|| wrong(path, &format!("`{name}` takes a string or `equals-ignore-case`")))?;
-            let text = text.to_lowercase();
-            Ok(if name == "prefix" { Alternative::PrefixIgnoreCase(text) } else { Alternative::SuffixIgnoreCase(text) })
-        }
-        ("cidr", Value::String(network)) => network
-            .parse()
-            .map(Alternative::Cidr)
-            .map_err(|_| wrong(path, &format!("{network} is not an address range"))),
-        ("equals-ignore-case", Value::String(text)) => Ok(Alternative::EqualsIgnoreCase(text.clone())),
-        ("wildcard", Value::String(pattern)) => Ok(Alternative::Wildcard(pattern.clone())),
-        (name, argument) => Err(wrong(path, &format!("operator `{name}` with `{argument}` is not supported"))),
-    }
-}
-
-fn numeric(bounds: &[Value], path: &str) -> Result<Alternative, FilterError> {
-    let pair = |pair: &[Value]| match pair {
-        [Value::String(sign), Value::Number(bound)] => Comparison::parse(sign).zip(bound.as_f64()),
-        _ => None,
-    };
-    let pairs: Option<Vec<_>> = bounds.chunks(2).map(pair).collect();
-    match pairs {
-        Some(pairs) if (1..=2).contains(&pairs.len()) => Ok(Alternative::Numeric(pairs)),
-        _ => Err(wrong(path, "`numeric` takes one or two pairs of a comparison and a number")),
-    }
-}
-
-/// `*` matches any run of characters, including none.
-fn wildcard(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
-fn wrong(path: &str, problem: &str) -> FilterError {
-    FilterError { path: path.to_owned(), problem: problem.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn passes(pattern: &Value, record: &Value) -> bool {
-        Filters::compile(std::slice::from_ref(pattern)).expect("a valid pattern").pass(record)
-    }
-
-    #[test]
-    fn each_operator_matches_only_its_values() {
-        let cases = [
-            (json!(["a", "b"]), json!("b"), true),
-            (json!(["a", "b"]), json!("c"), false),
-            (json!([1]), json!(1.0), true),
-            (json!([1]), json!("1"), false),
-            (json!([true]), json!(true), true),
-            (json!([null]), json!(null), true),
-            (json!([null]), json!(""), false),
-            (json!([""]), json!(""), true),
-            (json!([""]), json!(null), false),
-            (json!([{"prefix": "CLICK#"}]), json!("CLICK#2025"), true),
-            (json!([{"prefix": "CLICK#"}]), json!("STAT#DAILY"), false),
-            (json!([{"suffix": ".png"}]), json!("a.png"), true),
-            (json!([{"suffix": ".png"}]), json!("a.jpg"), false),
-            (json!([{"equals-ignore-case": "Alice"}]), json!("aLICE"), true),
-            (json!([{"equals-ignore-case": "Alice"}]), json!("bob"), false),
-            (json!([{"wildcard": "a*c*e"}]), json!("abcde"), true),
-            (json!([{"wildcard": "a*c*e"}]), json!("abde"), false),
-            (json!([{"wildcard": "abc"}]), json!("abcd"), false),
-            (json!([{"anything-but": ["a", "b"]}]), json!("c"), true),
-            (json!([{"anything-but": ["a", "b"]}]), json!("a"), false),
-            (json!([{"anything-but": "a"}]), json!("a"), false),
-            (json!([{"anything-but": {"prefix": "x"}}]), json!("abc"), true),
-            (json!([{"anything-but": {"prefix": ["x", "a"]}}]), json!("abc"), false),
-            (json!([{"numeric": ["=", 100]}]), json!(100), true),
-            (json!([{"numeric": [">", 10, "<=", 20]}]), json!(20), true),
-            (json!([{"numeric": [">", 10, "<=", 20]}]), json!(10), false),
-            (json!([{"numeric": ["=", 100]}]), json!("100"), false),
-            (json!([{"exists": true}]), json!("x"), true),
-            (json!([{"exists": true}]), json!({"not": "a leaf"}), false),
-            (json!([{"exists": false}]), json!("x"), false),
-            (json!([{"prefix": "a"}, {"suffix": "z"}]), json!("xyz"), true),
-            (json!(["a"]), json!(["b", "a"]), true),
-            (json!([{"prefix": {"equals-ignore-case": "AB"}}]), json!("abc"), true),
-            (json!([{"suffix": {"equals-ignore-case": ".PNG"}}]), json!("a.png"), true),
-            (json!([{"cidr": "10.0.0.0/24"}]), json!("10.0.0.255"), true),
-            (json!([{"cidr": "10.0.0.0/24"}]), json!("10.0.1.0"), false),
-            (json!([{"cidr": "2001:db8::/32"}]), json!("2001:db8::1"), true),
-        ];
-        for (leaf, value, expected) in cases {
-            let (pattern, record) = (json!({ "field": leaf }), json!({ "field": value }));
-            assert_eq!(passes(&pattern, &record), expected, "{pattern} on {record}");
-        }
-    }
-
-    #[test]
-    fn a_missing_field_matches_only_its_absence() {
-        assert!(passes(&json!({"a": {"b": [{"exists": false}]}}), &json!({})));
-        assert!(!passes(&json!({"a": [{"anything-but": ["x"]}]}), &json!({})));
-        assert!(!passes(&json!({"a": [null]}), &json!({})));
-    }
-
-    #[test]
-    fn record_must_match_all_fields_of_any_filter_pattern() {
-        let insert = json!({"eventName": ["INSERT"], "dynamodb": {"NewImage": {"k": {"S": [{"prefix": "A"}]}}}});
-        let record = |name: &str, key: &str| json!({"eventName": name, "dynamodb": {"NewImage": {"k": {"S": key}}}});
-        assert!(passes(&insert, &record("INSERT", "A1")));
-        assert!(!passes(&insert, &record("INSERT", "B1")));
-        assert!(!passes(&insert, &record("MODIFY", "A1")));
-        let both = Filters::compile(&[insert, json!({"eventName": ["REMOVE"]})]).expect("valid");
-        assert!(both.pass(&record("REMOVE", "B1")));
-        assert!(!both.pass(&record("MODIFY", "A1")));
-    }
-
-    #[test]
-    fn or_over_fields_needs_one_of_them() {
-        let pattern = json!({"x": [1], "$or": [{"a": ["1"]}, {"b": ["2"]}]});
-        assert!(passes(&pattern, &json!({"x": 1, "a": "0", "b": "2"})));
-        assert!(!passes(&pattern, &json!({"x": 1, "a": "0", "b": "0"})));
-        assert!(!passes(&pattern, &json!({"x": 2, "a": "1"})));
-    }
-
-    #[test]
-    fn one_object_of_a_list_must_match_all_fields() {
-        let pattern = json!({"a": {"x": [1], "y": [2]}});
-        assert!(passes(&pattern, &json!({"a": [{"x": 0, "y": 2}, {"x": 1, "y": 2}]})));
-        assert!(!passes(&pattern, &json!({"a": [{"x": 1, "y": 0}, {"x": 0, "y": 2}]})));
-        assert!(passes(&json!({"a": {"x": [{"exists": false}]}}), &json!({"a": []})));
-    }
-
-    #[test]
-    fn no_filters_let_everything_pass() {
-        assert!(Filters::compile(&[]).expect("valid").pass(&json!({"eventName": "REMOVE"})));
-    }
-
-    #[test]
-    fn an_unsupported_pattern_is_an_error_with_its_position() {
-        let cases = [
-            (json!({"a": {"b": [{"cidr": "10.0.0.0/80"}]}}), "a.b"),
-            (json!({"a": "plain"}), "a"),
-            (json!({"a": []}), "a"),
-            (json!({"a": [{"numeric": ["~", 1]}]}), "a"),
-            (json!({"a": [{"prefix": "x", "suffix": "y"}]}), "a"),
-            (json!({"$or": [{"a": [1]}]}), "$or"),
-            (json!([]), ""),
-            (json!({}), ""),
-        ];
-        for (pattern, path) in cases {
-            let error = Filters::compile(std::slice::from_ref(&pattern)).expect_err("refused");
-            assert_eq!(error.path, path, "{pattern}: {error}");
-        }
     }
 }

@@ -200,7 +200,7 @@ pub enum StartingPosition {
 pub struct Schedule {
     /// The event's key under `Events`.
     pub event_id: String,
-    /// `rate(5 minutes)` or `cron(0 3 * * ? *)`; checked when the template is read.
+    /// `rate(5 minutes)`, `cron(0 3 * * ? *)` or `at(...)`; checked when the template is read.
     pub expression: String,
     /// `ScheduleExpressionTimezone`; `None` is UTC.
     pub time_zone: Option<String>,
@@ -208,6 +208,8 @@ pub struct Schedule {
     pub input: Option<serde_json::Value>,
     /// `Enabled` or `State`.
     pub enabled: bool,
+    /// The ARN of a schedule of EventBridge Scheduler; `None`: a rule of EventBridge.
+    pub scheduler: Option<String>,
 }
 
 /// A secret. A generated value is stored in the data folder.

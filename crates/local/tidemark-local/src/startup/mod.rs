@@ -91,7 +91,8 @@ impl RunningStack {
         // no client waits during the build.
         let (listeners, port) = listen::bind_all(options.host, options.port)?;
         let further = stack.http_apis.len().saturating_sub(1);
-        let others = listen::bind_others(options.host, options.port, further)?;
+        let others =
+            listen::bind_others(options.host, options.port, further, &[options.dynamodb_port, options.s3_port])?;
         let apis = api_addresses::of_stack(&stack, port, others.iter().map(|(_, port)| *port));
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
         let policies = Arc::new(Policies::new(&stack));

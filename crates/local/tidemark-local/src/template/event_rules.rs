@@ -115,7 +115,8 @@ pub(super) fn schedule_functions(stack: &mut Stack) {
                 _ => None,
             };
             let (event_id, expression) = (rule.name.clone(), expression.clone());
-            let schedule = Schedule { event_id, expression, time_zone: None, input, enabled: rule.enabled };
+            let schedule =
+                Schedule { event_id, expression, time_zone: None, input, enabled: rule.enabled, scheduler: None };
             function.into_iter().for_each(|function| function.schedules.push(schedule.clone()));
         }
     }

@@ -132,8 +132,8 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner, "Stream")),
         "Kinesis" => function.stream_mappings.extend(stream_mappings::read_kinesis(id, &inner, "Stream")),
         "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner, "Queue")),
-        "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
-        "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
+        "Schedule" => function.schedules.extend(schedules::read(id, &inner)),
+        "ScheduleV2" => function.schedules.extend(schedules::read_v2(id, &format!("{}{id}", function.logical_id), &inner)),
         // Read by `event_invoke`.
         "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "S3" | "" => {}
         other => resolver.problems.at(

@@ -284,7 +284,11 @@ pub(super) fn attribute(
         (LAMBDA_URL, "FunctionArn") => reference(resolver, id, kind, resource),
         (EVENT_SOURCE_MAPPING, "Id") => reference(resolver, id, kind, resource),
         (EVENT_SOURCE_MAPPING, "EventSourceMappingArn") => Some(made_up(id, kind, attribute)),
-        (SCHEDULE, "Arn") => Some(format!("{}:schedule/default/{}", arn::of_region("scheduler"), name()?)),
+        (SCHEDULE, "Arn") => {
+            let group = resource.get("Properties").and_then(|own| own.get("GroupName"));
+            let group = group.and_then(|group| resolver.text(group)).unwrap_or_else(|| "default".to_owned());
+            Some(format!("{}:schedule/{group}/{}", arn::of_region("scheduler"), name()?))
+        }
         (SSM_PARAMETER, "Value" | "Type") => resolver.text(resource.get("Properties")?.get(attribute)?),
         (KINESIS_STREAM, "Arn") => Some(format!("{}:stream/{}", arn::of_region("kinesis"), name()?)),
         ("AWS::Kinesis::StreamConsumer", "ConsumerARN" | "StreamARN") => {

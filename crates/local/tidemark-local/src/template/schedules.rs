@@ -3,24 +3,30 @@
 use jiff::tz::TimeZone;
 
 use super::properties::Properties;
+use crate::arn;
 use crate::schedules::Expression;
 use crate::stack::Schedule;
 
 /// Properties without effect on one machine.
 /// Within a flexible time window, this machine invokes at the beginning.
-const CLOUD_ONLY: [&str; 8] = [
-    "DeadLetterConfig",
-    "Description",
-    "FlexibleTimeWindow",
-    "GroupName",
-    "KmsKeyArn",
-    "Name",
-    "RetryPolicy",
-    "RoleArn",
-];
+const CLOUD_ONLY: [&str; 7] =
+    ["DeadLetterConfig", "Description", "FlexibleTimeWindow", "KmsKeyArn", "Name", "RetryPolicy", "RoleArn"];
+
+/// Reads a rule of EventBridge with a schedule.
+pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<Schedule> {
+    read_from("Schedule", id, None, event)
+}
+
+/// Reads a schedule of EventBridge Scheduler with this name, if it has no other one.
+pub(super) fn read_v2(id: &str, name: &str, event: &Properties<'_>) -> Option<Schedule> {
+    let name = event.text("Name").unwrap_or_else(|| name.to_owned());
+    let group = event.text("GroupName").unwrap_or_else(|| "default".to_owned());
+    let arn = format!("{}:schedule/{group}/{name}", arn::of_region("scheduler"));
+    read_from("ScheduleExpression", id, Some(arn), event)
+}
 
 /// Reads a schedule whose expression is in the property `expression`.
-pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option<Schedule> {
+fn read_from(expression: &str, id: &str, scheduler: Option<String>, event: &Properties<'_>) -> Option<Schedule> {
     let text = event.required(expression);
     let enabled = event.boolean("Enabled");
     let state = event.text("State");
@@ -33,9 +39,6 @@ pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option
     event.finish("a schedule", &CLOUD_ONLY);
     let text = text?;
     let place = event.raw(expression).unwrap_or(&event.node);
-    if let Err(error) = Expression::parse(&text) {
-        return event.wrong(place, error.to_string());
-    }
     let enabled = match state.as_deref() {
         None => enabled.unwrap_or(true),
         Some("ENABLED") => true,
@@ -46,5 +49,9 @@ pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option
         Ok(input) => input,
         Err(error) => return event.wrong(&event.node, format!("Input is not JSON: {error}")),
     };
-    Some(Schedule { event_id: id.to_owned(), expression: text, time_zone, input, enabled })
+    let schedule = Schedule { event_id: id.to_owned(), expression: text, time_zone, input, enabled, scheduler };
+    match Expression::of(&schedule) {
+        Ok(_) => Some(schedule),
+        Err(error) => event.wrong(place, error.to_string()),
+    }
 }
