@@ -79,7 +79,7 @@ pub(super) async fn run(pool: Arc<Pool>, payload: Bytes, settings: Option<&Event
 /// The attributes of a dead letter: the error's message is cut after 1 KB, as on AWS.
 fn dead_letter_attributes(ended: &Ended) -> BTreeMap<String, String> {
     let (id, code, message) = match &ended.last {
-        Ok(Invocation { request_id, outcome: Err(error) }) => {
+        Ok(Invocation { request_id, outcome: Err(error), .. }) => {
             let body: Value = serde_json::from_slice(&error.body).unwrap_or_default();
             let message = body.get("errorMessage").and_then(Value::as_str).unwrap_or_default();
             (request_id.clone(), "200", message.chars().take(ERROR_MESSAGE_CHARS_MAX).collect())

@@ -1,11 +1,10 @@
 //! One process of a function: starts it, gives it one invocation at a time, and ends it.
 
-use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -18,6 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::environment::{self, Endpoints};
+use super::log_tail::LogTail;
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
 use super::usage::Memory;
 use super::web_adapter::WebAdapter;
@@ -33,7 +33,7 @@ pub const INIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// which is too long for a terminal.
 const LOG_LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Number of output lines that are kept to explain a failed start.
+/// Number of output lines that explain a failed start.
 const LAST_LINES_MAX: usize = 40;
 
 /// The beginning of a line with metrics.
@@ -66,6 +66,7 @@ pub struct Instance {
     pid: Option<u32>,
     exit: watch::Receiver<Option<String>>,
     init: Option<Duration>,
+    log: Arc<LogTail>,
     fixed_port: Arc<AtomicBool>,
     _kill_on_drop: DropGuard,
 }
@@ -167,13 +168,13 @@ impl Launcher {
             .await
             .map_err(|problem| InstanceStartError::Spawn { binary: binary.display().to_string(), problem })?;
         let pid = child.id();
-        let last_lines = Arc::new(Mutex::new(VecDeque::new()));
+        let log = Arc::new(LogTail::default());
         let output = TaskTracker::new();
         if let Some(stdout) = child.stdout.take() {
-            output.spawn(forward(stdout, function.clone(), Arc::clone(&self.metrics), Arc::clone(&last_lines)));
+            output.spawn(forward(stdout, function.clone(), Arc::clone(&self.metrics), Arc::clone(&log)));
         }
         if let Some(stderr) = child.stderr.take() {
-            output.spawn(forward(stderr, function.clone(), Arc::clone(&self.metrics), Arc::clone(&last_lines)));
+            output.spawn(forward(stderr, function.clone(), Arc::clone(&self.metrics), Arc::clone(&log)));
         }
         output.close();
         let kill = self.stop.child_token();
@@ -182,13 +183,13 @@ impl Launcher {
         let fixed_port = Arc::new(AtomicBool::new(false));
         if let Some(adapter) = adapter {
             if let Some(hint) = adapter.hint() {
-                last_lines.lock().unwrap_or_else(PoisonError::into_inner).push_back(hint);
+                log.push(hint);
             }
             self.tasks.spawn(kill.clone().run_until_cancelled_owned(adapter.run(Arc::clone(&fixed_port))));
         }
 
-        let mut instance = Instance { api, pid, exit, init: None, fixed_port, _kill_on_drop: kill.drop_guard() };
-        instance.initialised(&last_lines).await?;
+        let mut instance = Instance { api, pid, exit, init: None, log, fixed_port, _kill_on_drop: kill.drop_guard() };
+        instance.initialised().await?;
         instance.init = Some(started.elapsed());
         Ok(instance)
     }
@@ -202,9 +203,10 @@ impl Launcher {
 }
 
 impl Instance {
-    async fn initialised(&mut self, last_lines: &Mutex<VecDeque<String>>) -> Result<(), InstanceStartError> {
+    async fn initialised(&mut self) -> Result<(), InstanceStartError> {
         let mut phase = self.api.phase();
-        let lines = || last_lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
+        let log = Arc::clone(&self.log);
+        let lines = || log.last(LAST_LINES_MAX);
         let settled = tokio::time::timeout(INIT_TIMEOUT, async {
             tokio::select! {
                 phase = phase.wait_for(|phase| *phase != Phase::Starting) => Ok(phase.map_or(Phase::Starting, |phase| phase.clone())),
@@ -226,7 +228,13 @@ impl Instance {
 
     /// Delivers an invocation to the instance.
     pub async fn deliver(&self, delivery: Delivery) {
+        self.log.clear();
         self.api.deliver(delivery).await;
+    }
+
+    /// What it has printed since its last delivery.
+    pub async fn printed(&self) -> String {
+        self.log.settled().await
     }
 
     /// Waits for the end of the process, and returns its status in Lambda's wording: `exit status
@@ -306,12 +314,7 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Prints an instance's output with the function's name on each line, and keeps the last lines.
-async fn forward(
-    stream: impl AsyncRead + Unpin,
-    function: Function,
-    metrics: Arc<Metrics>,
-    last_lines: Arc<Mutex<VecDeque<String>>>,
-) {
+async fn forward(stream: impl AsyncRead + Unpin, function: Function, metrics: Arc<Metrics>, log: Arc<LogTail>) {
     let binary = function.short_name();
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LOG_LINE_BYTES_MAX);
     let mut lines = FramedRead::new(stream, codec);
@@ -328,11 +331,7 @@ async fn forward(
                 } else {
                     tracing::info!("{binary} | {line}");
                 }
-                let mut kept = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.len() == LAST_LINES_MAX {
-                    kept.pop_front();
-                }
-                kept.push_back(line);
+                log.push(line);
             }
             // The codec ends its stream once after a line that is too long, then continues with the
             // next line.

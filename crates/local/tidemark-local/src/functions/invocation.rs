@@ -21,6 +21,8 @@ pub struct Invocation {
     pub request_id: String,
     /// The function's result or failure.
     pub outcome: Result<Bytes, FunctionError>,
+    /// The end of its log, if the caller wanted it.
+    pub log: Option<String>,
 }
 
 /// The same for a caller that takes the result part by part.
@@ -30,6 +32,21 @@ pub struct StreamedInvocation {
     pub request_id: String,
     /// The function's result or failure.
     pub outcome: Result<FunctionResult, FunctionError>,
+    /// The end of its log, if the caller wanted it and the result is whole.
+    pub log: Option<String>,
+}
+
+impl StreamedInvocation {
+    /// The invocation with its whole result.
+    pub(super) async fn whole(self) -> Invocation {
+        let Self { request_id, outcome, log } = self;
+        let outcome = match outcome {
+            Ok(FunctionResult::Whole(body)) => Ok(body),
+            Ok(FunctionResult::Stream(stream)) => stream.joined().await,
+            Err(error) => Err(error),
+        };
+        Invocation { request_id, outcome, log }
+    }
 }
 
 /// The result of a function.

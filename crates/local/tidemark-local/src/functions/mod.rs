@@ -4,6 +4,8 @@ pub mod environment;
 pub(crate) mod event_invoke;
 mod instance;
 mod invocation;
+mod invoke;
+mod log_tail;
 mod pool;
 mod runtime_api;
 mod usage;

@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::instance::{Instance, InstanceStartError, Launcher};
-use super::invocation::{FunctionError, FunctionResult, Invocation, InvokeError, ResultStream, StreamedInvocation};
-use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply, StreamedReply, trace_id};
+use super::invocation::{FunctionError, FunctionResult, ResultStream, StreamedInvocation};
+use super::runtime_api::{Delivery, Reply, StreamedReply, trace_id};
 use super::usage::Usage;
 use crate::arn;
 use crate::faults::Faults;
@@ -37,7 +37,7 @@ pub struct Pool {
     faults: Arc<Faults>,
     /// Idle instances, with the generation of their binary.
     idle: Mutex<Vec<(Instant, u64, Instance)>>,
-    permits: Arc<Semaphore>,
+    pub(super) permits: Arc<Semaphore>,
     instances_max: AtomicUsize,
     subject: Subject,
     invocations: AtomicU64,
@@ -178,60 +178,24 @@ impl Pool {
         self.permits.forget_permits(before.saturating_sub(1));
     }
 
-    /// Invokes the function and waits for its whole result.
-    ///
-    /// # Errors
-    /// As [`invoke_streaming`](Self::invoke_streaming).
-    pub async fn invoke(self: &Arc<Self>, payload: Bytes) -> Result<Invocation, InvokeError> {
-        let StreamedInvocation { request_id, outcome } = self.invoke_streaming(payload).await?;
-        let outcome = match outcome {
-            Ok(FunctionResult::Whole(body)) => Ok(body),
-            Ok(FunctionResult::Stream(stream)) => stream.joined().await,
-            Err(error) => Err(error),
-        };
-        Ok(Invocation { request_id, outcome })
-    }
-
-    /// Invokes the function and waits for its result, or for the beginning of one that it streams.
-    ///
-    /// As on AWS, the invocation runs to its end even if the caller stops waiting. With
-    /// `ReservedConcurrentExecutions`, calls above the limit are throttled. Without it, a call
-    /// waits for a free instance; their number depends on this machine's cores.
-    ///
-    /// # Errors
-    /// [`InvokeError`] if the function was not reached. A failure of the function is part of the
-    /// result.
-    pub async fn invoke_streaming(self: &Arc<Self>, payload: Bytes) -> Result<StreamedInvocation, InvokeError> {
-        if payload.len() > PAYLOAD_BYTES_MAX {
-            return Err(InvokeError::TooLarge);
-        }
-        let permits = Arc::clone(&self.permits);
-        let permit = if self.function.reserved_concurrency.is_some() {
-            permits.try_acquire_owned().map_err(|_| {
-                self.note("Throttles", 1.0);
-                InvokeError::Throttled
-            })?
-        } else {
-            permits.acquire_owned().await.map_err(|_| InvokeError::Stopping)?
-        };
-        let pool = Arc::clone(self);
-        let (answer, answered) = oneshot::channel();
-        tokio::spawn(async move { pool.run(payload, permit, answer).await });
-        answered.await.map_err(|_| InvokeError::Stopping)
-    }
-
     /// Ends instances that have been idle for too long.
     pub fn reap(&self) {
         self.lock_idle().retain(|(since, _, instance)| since.elapsed() < IDLE_MAX && instance.is_alive());
     }
 
     /// Runs an invocation, answers the caller, and then reports it.
-    async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit, answer: oneshot::Sender<StreamedInvocation>) {
+    pub(super) async fn run(
+        &self,
+        payload: Bytes,
+        wants_log: bool,
+        permit: OwnedSemaphorePermit,
+        answer: oneshot::Sender<StreamedInvocation>,
+    ) {
         let request_id = random_id();
         let mut answer = Some(answer);
         self.invocations.fetch_add(1, Ordering::Relaxed);
         self.note("Invocations", 1.0);
-        let (outcome, usage) = match self.run_instance(&request_id, payload, &mut answer).await {
+        let (outcome, usage) = match self.run_instance(&request_id, payload, wants_log, &mut answer).await {
             Ok((outcome, usage)) => (outcome, Some(usage)),
             Err(error) => (Err(error), None),
         };
@@ -246,12 +210,13 @@ impl Pool {
         if let Some(answer) = answer {
             // The caller may have stopped waiting.
             let outcome = outcome.map(FunctionResult::Whole);
-            drop(answer.send(StreamedInvocation { request_id: request_id.clone(), outcome }));
+            let log = usage.as_ref().and_then(|usage| usage.tail(&self.function, &request_id));
+            drop(answer.send(StreamedInvocation { request_id: request_id.clone(), outcome, log }));
         }
         if let Some(usage) = usage {
             // The caller goes on first.
             tokio::task::yield_now().await;
-            usage.report(&self.function, &request_id);
+            usage.log(&self.function, &request_id);
         }
     }
 
@@ -261,6 +226,7 @@ impl Pool {
         &self,
         request_id: &str,
         payload: Bytes,
+        wants_log: bool,
         answer: &mut Option<oneshot::Sender<StreamedInvocation>>,
     ) -> Result<(Result<Bytes, FunctionError>, Usage), FunctionError> {
         let delay = self.faults.delay(self.names());
@@ -283,12 +249,14 @@ impl Pool {
             let StreamedReply { content_type, parts: source } = streamed;
             let outcome = Ok(FunctionResult::Stream(ResultStream { content_type, parts, failure: if_failed }));
             if let Some(answer) = answer.take() {
-                drop(answer.send(StreamedInvocation { request_id: request_id.to_owned(), outcome }));
+                drop(answer.send(StreamedInvocation { request_id: request_id.to_owned(), outcome, log: None }));
             }
             reply = self.stream(&instance, request_id, started, source, sender).await;
             failure = Some(failed);
         }
-        let mut usage = Usage { duration: started.elapsed(), init: instance.take_init(), memory: instance.memory() };
+        let (duration, init, memory) = (started.elapsed(), instance.take_init(), instance.memory());
+        let printed = if wants_log { Some(instance.printed().await) } else { None };
+        let mut usage = Usage { duration, init, memory, printed };
         if reply.is_err() {
             usage.memory.keep();
         }
@@ -387,7 +355,7 @@ impl Pool {
         None
     }
 
-    fn note(&self, metric: &str, value: f64) {
+    pub(super) fn note(&self, metric: &str, value: f64) {
         self.metrics().record(&self.subject, metric, value);
     }
 

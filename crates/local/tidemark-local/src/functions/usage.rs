@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::log_tail;
 use crate::stack::Function;
 
 /// The time and memory of an invocation.
@@ -10,23 +11,37 @@ pub(super) struct Usage {
     /// The init phase, if the invocation started the instance.
     pub(super) init: Option<Duration>,
     pub(super) memory: Memory,
+    /// What the function printed, if the caller wants it.
+    pub(super) printed: Option<String>,
 }
 
 impl Usage {
     /// Logs Lambda's REPORT line.
-    pub(super) fn report(&self, function: &Function, request_id: &str) {
-        if !tracing::enabled!(tracing::Level::INFO) {
-            return;
+    pub(super) fn log(&self, function: &Function, request_id: &str) {
+        if tracing::enabled!(tracing::Level::INFO) {
+            tracing::info!("{} | {}", function.short_name(), self.report(function, request_id));
         }
-        let Self { duration, init, memory } = self;
-        let (name, memory_size_mib) = (function.short_name(), function.memory_size_mib);
+    }
+
+    /// The end of the invocation's log, if the caller wants it.
+    pub(super) fn tail(&self, function: &Function, request_id: &str) -> Option<String> {
+        let (printed, report) = (self.printed.as_ref()?, self.report(function, request_id));
+        let log =
+            format!("START RequestId: {request_id} Version: $LATEST\n{printed}END RequestId: {request_id}\n{report}\n");
+        Some(log_tail::tail(&log).to_owned())
+    }
+
+    /// Lambda's REPORT line.
+    fn report(&self, function: &Function, request_id: &str) -> String {
+        let Self { duration, init, memory, .. } = self;
+        let memory_size_mib = function.memory_size_mib;
         let billed_ms = (*duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
         let used = memory.max_mib().map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
         let init = init.map_or_else(String::new, |init| format!("  Init Duration: {:.2} ms", init.as_secs_f64() * 1e3));
-        tracing::info!(
-            "{name} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
+        format!(
+            "REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
             duration.as_secs_f64() * 1e3,
-        );
+        )
     }
 }
 
