@@ -38,6 +38,13 @@ impl ApiError {
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, ..Self::new("InternalServerError", "Internal server error") }
     }
 
+    /// The engine does not have the action. Clients do not retry this status.
+    pub(crate) fn not_implemented(action: &str) -> Self {
+        let message =
+            format!("{action} of DynamoDB is not implemented on this machine: docs/aws-actions.md lists what is");
+        Self { status: StatusCode::NOT_IMPLEMENTED, ..Self::new("NotImplemented", message) }
+    }
+
     /// The disk is full. AWS has no such error; clients do not retry this status.
     pub(crate) fn storage_full() -> Self {
         let message = "The disk is full. Free some space; no data was lost.";

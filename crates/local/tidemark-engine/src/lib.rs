@@ -26,6 +26,7 @@ pub mod listener;
 mod meter;
 mod point_in_time_recovery;
 mod proxy;
+mod refused_actions;
 mod streams;
 mod tables;
 mod throttle;

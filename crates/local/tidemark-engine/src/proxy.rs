@@ -27,7 +27,9 @@ use crate::listener::Listener;
 use crate::meter::Meter;
 use crate::throttle::{AdmittedCall, Throttle};
 use crate::write_notifier::WriteNotifier;
-use crate::{EngineError, ShardChange, arn, expressions, guard, point_in_time_recovery, streams, tables};
+use crate::{
+    EngineError, ShardChange, arn, expressions, guard, point_in_time_recovery, refused_actions, streams, tables,
+};
 
 /// DynamoDB's maximum size of a request.
 const REQUEST_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -181,6 +183,7 @@ impl Proxy {
             let proxy = Arc::clone(self);
             return blocking(move || proxy.database.streams.recovery(&call.operation, &call.body)).await;
         }
+        refused_actions::check(&call.operation)?;
         expressions::check_nesting(&call.operation, &call.body)?;
         let metered = self.meter.request_capacity(&mut call);
         let response =

@@ -32,6 +32,10 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
     let places = ["/do", "/queryStringParameters/do", "/multiValueQueryStringParameters/do/0"];
     match places.iter().find_map(|place| event.pointer(place)?.as_str()) {
         Some("record") => stream(&event),
+        Some("print") => {
+            println!("{}", event.get("text").and_then(Value::as_str).unwrap_or_default());
+            Ok(event)
+        }
         Some("fail") => Err("test_function was told to fail".into()),
         Some("crash") => std::process::exit(7),
         Some("sleep") => {

@@ -10,16 +10,19 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::functions::{FunctionError, FunctionResult, Functions, InvokeError, PAYLOAD_BYTES_MAX, Pool};
 use crate::policies::{Policies, Request};
-use crate::{arn, event_stream};
+use crate::rest_protocol::{self, error};
+use crate::{actions, arn, event_stream};
 
 /// Maximum payload of an asynchronous invocation: 1 MB.
 ///
@@ -31,8 +34,14 @@ pub(crate) fn router(functions: Arc<Functions>, policies: Arc<Policies>) -> Rout
     Router::new()
         .route("/2015-03-31/functions/{name}/invocations", post(invoke))
         .route("/2021-11-15/functions/{name}/response-streaming-invocations", post(invoke_streaming))
+        .method_not_allowed_fallback(refuse)
         .layer(DefaultBodyLimit::max(PAYLOAD_BYTES_MAX))
         .with_state((functions, policies))
+}
+
+/// Answers other methods at the paths of this API.
+pub(crate) async fn refuse(method: Method, uri: Uri) -> Response {
+    rest_protocol::refusal(&actions::LAMBDA, &method, &uri, "")
 }
 
 async fn invoke(
@@ -58,14 +67,17 @@ async fn invoke(
             return error(StatusCode::BAD_REQUEST, "InvalidParameterValueException", message);
         }
     }
-    match pool.invoke(payload).await {
+    let wants_log = headers.get("x-amz-log-type").is_some_and(|kind| kind == "Tail");
+    match if wants_log { pool.invoke_with_log(payload).await } else { pool.invoke(payload).await } {
         Ok(invocation) => {
+            let log = invocation.log.and_then(|log| HeaderValue::from_str(&STANDARD.encode(log)).ok());
             let failed = invocation.outcome.is_err();
             let body = invocation.outcome.unwrap_or_else(|failure| failure.body);
             let mut response = answered(&invocation.request_id, "application/json", Body::from(body));
             if failed {
                 response.headers_mut().insert("x-amz-function-error", HeaderValue::from_static("Unhandled"));
             }
+            log.into_iter().for_each(|log| drop(response.headers_mut().insert("x-amz-log-result", log)));
             response
         }
         Err(refusal) => not_invoked(&refusal),
@@ -131,15 +143,7 @@ fn checked<'a>(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(&'a Arc<Pool>, Bytes), Box<Response>> {
-    let Some(pool) = functions.get(name) else {
-        let message = format!("Function not found: {}", arn::function(name));
-        return Err(error(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message).into());
-    };
-    let resource = arn::function(&pool.function().name);
-    let asked = Request { action: "lambda:InvokeFunction".to_owned(), resource, ..Request::default() };
-    if let Err(sentence) = policies.allow_signed(headers, &asked) {
-        return Err(error(StatusCode::FORBIDDEN, "AccessDeniedException", &sentence).into());
-    }
+    let pool = function(functions, policies, name, headers, "InvokeFunction")?;
     let Ok(payload) = body else { return Err(too_large(PAYLOAD_BYTES_MAX).into()) };
     let payload = if payload.is_empty() { Bytes::from_static(b"{}") } else { payload };
     if let Err(problem) = serde_json::from_slice::<serde::de::IgnoredAny>(&payload) {
@@ -147,6 +151,34 @@ fn checked<'a>(
         return Err(error(StatusCode::BAD_REQUEST, "InvalidRequestContentException", &message).into());
     }
     Ok((pool, payload))
+}
+
+/// The function of a request that may do `action` with it.
+pub(crate) fn function<'a>(
+    functions: &'a Functions,
+    policies: &Policies,
+    name: &str,
+    headers: &HeaderMap,
+    action: &str,
+) -> Result<&'a Arc<Pool>, Box<Response>> {
+    let Some(pool) = functions.get(name) else {
+        let message = format!("Function not found: {}", arn::function(name));
+        return Err(error(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message).into());
+    };
+    allow(policies, headers, action, arn::function(&pool.function().name))?;
+    Ok(pool)
+}
+
+/// Refuses a request that its caller's role does not allow.
+pub(crate) fn allow(
+    policies: &Policies,
+    headers: &HeaderMap,
+    action: &str,
+    resource: String,
+) -> Result<(), Box<Response>> {
+    let asked = Request { action: format!("lambda:{action}"), resource, ..Request::default() };
+    let refused = |sentence: String| error(StatusCode::FORBIDDEN, "AccessDeniedException", &sentence).into();
+    policies.allow_signed(headers, &asked).map_err(refused)
 }
 
 fn answered(request_id: &str, content_type: &'static str, body: Body) -> Response {
@@ -170,9 +202,4 @@ fn not_invoked(refusal: &InvokeError) -> Response {
 fn too_large(max: usize) -> Response {
     let message = format!("Request must be smaller than {max} bytes for the InvokeFunction operation");
     error(StatusCode::PAYLOAD_TOO_LARGE, "RequestTooLargeException", &message)
-}
-
-fn error(status: StatusCode, kind: &'static str, message: &str) -> Response {
-    let body = json!({ "Type": "User", "Message": message, "message": message }).to_string();
-    (status, [("x-amzn-errortype", kind), ("content-type", "application/json")], body).into_response()
 }

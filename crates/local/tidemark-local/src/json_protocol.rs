@@ -4,6 +4,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
+use crate::actions::{self, Service};
+
 /// The media type of most services.
 const JSON_1_1: [(&str, &str); 1] = [("content-type", "application/x-amz-json-1.1")];
 
@@ -22,6 +24,16 @@ pub(crate) fn operation(headers: &HeaderMap) -> &str {
     target.split_once('.').map_or(target, |(_, operation)| operation)
 }
 
+/// Refuses an action that this machine does not have.
+pub(crate) fn check(service: &Service, operation: &str) -> Result<(), ApiError> {
+    service.refusal(operation).map_or(Ok(()), |sentence| Err(ApiError(actions::REFUSED, sentence)))
+}
+
+/// The error for an operation that the service does not have.
+pub(crate) fn unknown(service: &Service, operation: &str) -> ApiError {
+    ApiError("UnknownOperationException", service.unknown(operation))
+}
+
 /// The request in a body.
 pub(crate) fn request(body: &[u8]) -> Result<Value, ApiError> {
     serde_json::from_slice(body).map_err(|_| ApiError("SerializationException", "the body is not JSON".to_owned()))
@@ -33,7 +45,9 @@ pub(crate) fn response(answer: Result<Value, ApiError>) -> Response {
         Ok(answer) => (JSON_1_1, answer.to_string()).into_response(),
         Err(ApiError(kind, message)) => {
             let body = json!({ "__type": kind, "message": message, "Message": message }).to_string();
-            (StatusCode::BAD_REQUEST, JSON_1_1, body).into_response()
+            let is_refused = kind == actions::REFUSED;
+            let status = if is_refused { StatusCode::NOT_IMPLEMENTED } else { StatusCode::BAD_REQUEST };
+            (status, JSON_1_1, body).into_response()
         }
     }
 }

@@ -6,6 +6,7 @@
 //! `functions`, and a record from the table through `event_source_mapping` to `functions`.
 //! Functions are unmodified binaries: the stack does not depend on their code.
 
+mod actions;
 mod admin_routes;
 mod api_addresses;
 mod arn;
@@ -21,6 +22,7 @@ pub mod event_source_mapping;
 mod event_stream;
 mod eventbridge;
 pub mod faults;
+mod function_api;
 pub mod functions;
 mod guard;
 mod http_api;
@@ -36,9 +38,11 @@ mod metrics;
 mod other_services;
 mod policies;
 mod private_files;
+mod query_protocol;
 mod queue_delivery;
 pub(crate) mod queues;
 mod random_id;
+mod rest_protocol;
 mod routing;
 mod schedules;
 pub mod secret_value;

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -17,8 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::actions;
 use crate::arn;
 use crate::policies::{FROM_ADDRESS, Policies, Request};
+use crate::rest_protocol;
 
 /// The path of the endpoint on the stack's port.
 pub const PATH: &str = "/_local/ses";
@@ -144,7 +146,14 @@ impl Mails {
 pub fn router(mails: Arc<Mails>, policies: Arc<Policies>) -> Router {
     let sending = post(send).with_state((Arc::clone(&mails), policies));
     let showing = get(show).with_state(mails);
-    Router::new().route(&format!("{PATH}/v2/email/outbound-emails"), sending).route(PAGE, showing)
+    Router::new()
+        .route(&format!("{PATH}/v2/email/outbound-emails"), sending.fallback(refuse))
+        .route(&format!("{PATH}/{{*path}}"), any(refuse))
+        .route(PAGE, showing)
+}
+
+async fn refuse(method: Method, uri: Uri) -> Response {
+    rest_protocol::refusal(&actions::SES, &method, &uri, PATH)
 }
 
 async fn send(

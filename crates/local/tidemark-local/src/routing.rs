@@ -10,7 +10,9 @@ use axum::response::IntoResponse;
 use axum::routing::any;
 use tidemark_engine::listener::Client;
 
+use crate::actions;
 use crate::admin_routes::{self, AdminState};
+use crate::function_api;
 use crate::guard;
 use crate::http_api::HttpApis;
 use crate::invoke_api;
@@ -27,6 +29,7 @@ pub(crate) fn router(shared: &Shared, secrets: Arc<Secrets>, messaging: Router) 
         .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&admin.policies)))
         .merge(queues::router(Arc::clone(&admin.queues), Arc::clone(&admin.policies)))
         .merge(invoke_api::router(Arc::clone(&admin.functions), Arc::clone(&admin.policies)))
+        .merge(function_api::router(Arc::clone(&admin.functions), Arc::clone(&admin.policies)))
         .merge(messaging);
     let mut rest = Router::new().fallback(request);
     if let Some(sockets) = &admin.sockets {
@@ -49,6 +52,10 @@ async fn request(
     let (admin, apis) = &*state;
     if admin.mappings.get().is_none() {
         return starting();
+    }
+    // Lambda's API is at the root of the port. Its paths begin with a date.
+    if actions::LAMBDA.action_at(request.method().as_str(), request.uri().path()).is_some() {
+        return invoke_api::refuse(request.method().clone(), request.uri().clone()).await;
     }
     apis.serve(request, client.address).await
 }

@@ -49,6 +49,15 @@ impl Password {
         kinds.chain(space).filter(|kind| !kind.is_empty()).collect()
     }
 
+    /// Whether a stored value has the form of the template, which may have changed since.
+    #[must_use]
+    pub fn fits(&self, value: &str) -> bool {
+        let Some((object, key)) = &self.template else { return true };
+        let stored: Map<String, Value> = serde_json::from_str(value).unwrap_or_default();
+        let is_kept = |(name, value): (&String, &Value)| name == key || stored.get(name) == Some(value);
+        stored.get(key).is_some_and(Value::is_string) && object.iter().all(is_kept)
+    }
+
     /// A new value, from the system's random number generator.
     ///
     /// # Errors
@@ -116,9 +125,16 @@ mod tests {
     fn password_is_put_into_the_template() {
         let object = serde_json::from_str(r#"{"username": "admin"}"#).expect("an object");
         let template = Some((object, "password".to_owned()));
-        let value = Password { template, ..password(&[], 12) }.generate().expect("random numbers");
+        let password = Password { template, ..password(&[], 12) };
+        let value = password.generate().expect("random numbers");
         let value: Value = serde_json::from_str(&value).expect("JSON");
         assert_eq!(value["username"], "admin");
         assert_eq!(value["password"].as_str().map(str::len), Some(12));
+        assert!(password.fits(&value.to_string()));
+        for other in
+            ["", "random", r#"{"password": "x"}"#, r#"{"username": "admin"}"#, r#"{"username": "b", "password": "x"}"#]
+        {
+            assert!(!password.fits(other), "{other}");
+        }
     }
 }

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::actions;
 use crate::json_protocol::{self, ApiError};
 use crate::policies::{Policies, Request};
 use crate::private_files;
@@ -153,44 +154,41 @@ async fn call(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let target = json_protocol::target(&headers);
-    let request = match json_protocol::request(&body) {
-        Ok(request) => request,
-        Err(error) => return json_protocol::response(Err(error)),
+    json_protocol::response(answer(&secrets, &policies, &headers, &body))
+}
+
+fn answer(secrets: &Secrets, policies: &Policies, headers: &HeaderMap, body: &[u8]) -> Result<Value, ApiError> {
+    let operation = json_protocol::operation(headers);
+    json_protocol::check(&actions::SECRETS_MANAGER, operation)?;
+    if !["GetSecretValue", "DescribeSecret"].contains(&operation) {
+        return Err(json_protocol::unknown(&actions::SECRETS_MANAGER, operation));
+    }
+    let request = json_protocol::request(body)?;
+    let missing = |what: &str| {
+        ApiError("ResourceNotFoundException", format!("Secrets Manager can't find the specified secret{what}"))
     };
-    let error = |kind, message: &str| json_protocol::response(Err(ApiError(kind, message.to_owned())));
     let id = request.get("SecretId").and_then(Value::as_str).unwrap_or_default();
-    let Some(stored) = secrets.get(id) else {
-        return error("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
-    };
-    let asked = Request { action: target.replace('.', ":"), resource: stored.secret.arn.clone(), ..Request::default() };
-    if let Err(sentence) = policies.allow_signed(&headers, &asked) {
-        return error("AccessDeniedException", &sentence);
-    }
-    let created = stored.created.as_second();
-    if target == "secretsmanager.GetSecretValue" && stored.value.is_none() {
-        let message = "Secrets Manager can't find the specified secret value for staging label: AWSCURRENT";
-        return error("ResourceNotFoundException", message);
-    }
-    let (arn, name) = (&stored.secret.arn, &stored.secret.name);
-    let answer = match target {
-        "secretsmanager.GetSecretValue" => json!({
-            "ARN": arn,
-            "Name": name,
-            "SecretString": stored.value,
-            "VersionId": VERSION_ID,
-            "VersionStages": ["AWSCURRENT"],
-            "CreatedDate": created,
-        }),
-        "secretsmanager.DescribeSecret" => json!({
+    let stored = secrets.get(id).ok_or_else(|| missing("."))?;
+    let (arn, name, created) = (&stored.secret.arn, &stored.secret.name, stored.created.as_second());
+    let asked = Request { action: format!("secretsmanager:{operation}"), resource: arn.clone(), ..Request::default() };
+    policies.allow_signed(headers, &asked).map_err(|sentence| ApiError("AccessDeniedException", sentence))?;
+    if operation == "DescribeSecret" {
+        return Ok(json!({
             "ARN": arn,
             "Name": name,
             "CreatedDate": created,
             "VersionIdsToStages": { VERSION_ID: ["AWSCURRENT"] },
-        }),
-        _ => return error("UnknownOperationException", "the local stack supports GetSecretValue and DescribeSecret"),
-    };
-    json_protocol::response(Ok(answer))
+        }));
+    }
+    let value = stored.value.as_ref().ok_or_else(|| missing(" value for staging label: AWSCURRENT"))?;
+    Ok(json!({
+        "ARN": arn,
+        "Name": name,
+        "SecretString": value,
+        "VersionId": VERSION_ID,
+        "VersionStages": ["AWSCURRENT"],
+        "CreatedDate": created,
+    }))
 }
 
 /// The version id of every local secret.
@@ -210,7 +208,9 @@ fn read_or_generate(secret: &Secret, folder: Option<&Path>) -> Result<(Option<St
     let path = folder.join(&secret.logical_id);
     let failed = |source| SecretsError::Io { path: path.clone(), source };
     match std::fs::read_to_string(&path) {
-        Ok(value) if !value.is_empty() => return Ok((Some(value), TokenSource::FromFile(path))),
+        Ok(value) if !value.is_empty() && password.fits(&value) => {
+            return Ok((Some(value), TokenSource::FromFile(path)));
+        }
         Ok(_) => {}
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => {}
         Err(other) => return Err(failed(other)),

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::actions;
 use crate::arn;
 use crate::json_protocol::{self, ApiError};
 use crate::policies::{Policies, Request};
@@ -76,16 +77,14 @@ async fn call(
         let asked = Request { action: format!("ssm:{operation}"), resource: arn_of(name), ..Request::default() };
         policies.allow_signed(&headers, &asked).map_err(|sentence| ApiError("AccessDeniedException", sentence))
     };
-    let answer = json_protocol::request(&body).and_then(|request| match operation {
+    let request = json_protocol::check(&actions::SSM, operation).and_then(|()| json_protocol::request(&body));
+    let answer = request.and_then(|request| match operation {
         "GetParameter" => get(&parameters, &request, allow),
         "GetParameters" => get_many(&parameters, &request, allow),
         "GetParametersByPath" => by_path(&parameters, &request, allow),
         "PutParameter" => put(&parameters, &request, allow),
         "DeleteParameter" => delete(&parameters, &request, allow),
-        _ => {
-            let message = "the local stack supports GetParameter, GetParameters, GetParametersByPath, PutParameter and DeleteParameter";
-            Err(ApiError("UnknownOperationException", message.to_owned()))
-        }
+        _ => Err(json_protocol::unknown(&actions::SSM, operation)),
     });
     json_protocol::response(answer)
 }

@@ -31,6 +31,7 @@ use self::body::Upload;
 use self::cors::PageRequest;
 use self::notifications::Notifier;
 use self::storage::Storage;
+use crate::actions;
 use crate::eventbridge::Buses;
 use crate::policies::Policies;
 use crate::private_files;
@@ -172,6 +173,12 @@ async fn handle(State(served): State<Arc<Served>>, request: Request) -> Response
 }
 
 async fn answer(service: &S3Service, request: Request) -> Response<Body> {
+    // The service would take a query that it does not know for none, and delete or put an object.
+    let (method, uri) = (request.method().as_str(), request.uri());
+    let action = actions::S3.action_of_s3(method, uri.path(), uri.query().unwrap_or_default());
+    if let Some(sentence) = action.and_then(|action| actions::S3.refusal(action)) {
+        return self::error(S3Error::with_message(S3ErrorCode::NotImplemented, sentence));
+    }
     match service.call(request.map(s3s::Body::http_body_unsync)).await {
         // It has no body, and the server's crate gives it one.
         Ok(response) if response.status() == StatusCode::NOT_MODIFIED => response.map(|_| Body::empty()),

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::{Buses, DEFAULT_BUS, bus_arn, bus_name, rule_arn};
+use crate::actions;
+use crate::event_source_mapping::filter::Filters;
 use crate::json_protocol::{self, ApiError};
 use crate::policies::{Policies, Request};
 
@@ -65,6 +67,10 @@ async fn call(State((buses, policies)): State<Shared>, headers: HeaderMap, body:
         let asked = Request { action, resource, ..Request::default() };
         policies.allow_signed(&headers, &asked).map_err(|sentence| ApiError("AccessDeniedException", sentence))
     };
+    let operation = json_protocol::operation(&headers);
+    if let Err(refusal) = json_protocol::check(&actions::EVENTS, operation) {
+        return json_protocol::response(Err(refusal));
+    }
     let answer = match target {
         "AWSEvents.PutEvents" => put_events(&buses, &body, allow),
         "AWSEvents.DescribeEventBus" => describe_bus(&buses, &body, allow),
@@ -73,10 +79,8 @@ async fn call(State((buses, policies)): State<Shared>, headers: HeaderMap, body:
             json!({ "EventBuses": buses.all().map(bus).collect::<Vec<_>>() })
         }),
         "AWSEvents.ListRules" => list_rules(&buses, &body, allow),
-        _ => Err(ApiError(
-            "UnknownOperationException",
-            "the local stack supports PutEvents, ListRules, ListEventBuses and DescribeEventBus".to_owned(),
-        )),
+        "AWSEvents.TestEventPattern" => allow("*").and_then(|()| test_pattern(&body)),
+        _ => Err(json_protocol::unknown(&actions::EVENTS, operation)),
     };
     json_protocol::response(answer)
 }
@@ -122,6 +126,24 @@ fn requested_bus(body: &[u8], field: &str) -> String {
 
 fn missing(bus: &str) -> ApiError {
     ApiError("ResourceNotFoundException", format!("Event bus {bus} does not exist."))
+}
+
+/// The fields that an event must have.
+const EVENT_FIELDS: [&str; 7] = ["id", "account", "source", "time", "region", "resources", "detail-type"];
+
+/// Source: <https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_TestEventPattern.html>.
+fn test_pattern(body: &[u8]) -> Result<Value, ApiError> {
+    let request = json_protocol::request(body)?;
+    let parsed = |name: &str| request[name].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let invalid = |reason: String| {
+        ApiError("InvalidEventPatternException", format!("Event pattern is not valid. Reason: {reason}"))
+    };
+    let pattern = parsed("EventPattern").ok_or_else(|| invalid("it is not JSON".to_owned()))?;
+    let filters = Filters::compile(std::slice::from_ref(&pattern)).map_err(|error| invalid(error.to_string()))?;
+    let has_fields = |event: &Value| EVENT_FIELDS.iter().all(|field| event.get(field).is_some());
+    let event = parsed("Event").filter(has_fields);
+    let event = event.ok_or_else(|| ApiError("ValidationException", "Parameter Event is not valid.".to_owned()))?;
+    Ok(json!({ "Result": filters.pass(&event) }))
 }
 
 fn describe_bus(buses: &Buses, body: &[u8], allow: impl Fn(&str) -> Result<(), ApiError>) -> Result<Value, ApiError> {

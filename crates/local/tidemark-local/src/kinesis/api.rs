@@ -7,10 +7,12 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Request, Response, Uri};
 use axum::routing::post;
+use jiff::Timestamp;
 use serde_json::Value;
 use tower::ServiceExt as _;
 
 use super::Kinesis;
+use crate::actions;
 use crate::arn::{self, kinesis_stream_name};
 use crate::json_protocol::{self, ApiError};
 use crate::policies::{self, Policies};
@@ -39,6 +41,9 @@ async fn call(
     body: Bytes,
 ) -> Response<Body> {
     let operation = json_protocol::operation(&headers).to_owned();
+    if let Err(refusal) = json_protocol::check(&actions::KINESIS, &operation) {
+        return json_protocol::response(Err(refusal));
+    }
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let stream = stream_of(&request);
     let resource = match &stream {
@@ -53,13 +58,19 @@ async fn call(
     *passed.method_mut() = axum::http::Method::POST;
     *passed.uri_mut() = Uri::from_static("/");
     *passed.headers_mut() = headers;
+    let now_ms = Timestamp::now().as_millisecond();
     let Ok(response) = kinesis.router.clone().oneshot(passed).await;
-    if let Some(writes) =
-        stream.filter(|_| WRITES.contains(&operation.as_str())).and_then(|name| kinesis.writes.get(&name))
-    {
+    let Some(stream) = stream.filter(|_| WRITES.contains(&operation.as_str())) else { return response };
+    let (parts, body) = response.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, REQUEST_BYTES_MAX).await else {
+        let message = "the answer is too large".to_owned();
+        return json_protocol::response(Err(ApiError("InternalFailure", message)));
+    };
+    kinesis.arrivals.keep(&stream, &body, now_ms);
+    if let Some(writes) = kinesis.writes.get(&stream) {
         writes.send_replace(());
     }
-    response
+    Response::from_parts(parts, Body::from(body))
 }
 
 /// The stream's name in a request.

@@ -3,6 +3,7 @@
 //! Records are in memory and are lost when the stack stops.
 
 mod api;
+mod arrivals;
 mod source;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 pub(crate) use self::api::{PATH, router};
+use self::arrivals::Arrivals;
 use self::source::KinesisSource;
 use crate::arn;
 use crate::event_source_mapping::Stream;
@@ -36,6 +38,7 @@ pub(crate) struct Kinesis {
     router: axum::Router,
     /// Changes when records are put into the stream of this name.
     writes: BTreeMap<String, watch::Sender<()>>,
+    arrivals: Arrivals,
 }
 
 impl std::fmt::Debug for Kinesis {
@@ -76,7 +79,7 @@ impl Kinesis {
             ..StoreOptions::default()
         });
         let writes = streams.iter().map(|stream| (stream.name.clone(), watch::Sender::new(()))).collect();
-        let kinesis = Self { store, router, writes };
+        let kinesis = Self { store, router, writes, arrivals: Arrivals::default() };
         for stream in streams {
             let created = kinesis.create(stream).await;
             created.map_err(|problem| KinesisError { stream: stream.name.clone(), problem })?;

@@ -86,14 +86,16 @@ impl KinesisSource {
     fn record(&self, shard_id: &str, record: &Value) -> Option<SourceRecord> {
         let sequence_number = record["SequenceNumber"].as_str()?.to_owned();
         let data = record["Data"].as_str().unwrap_or_default();
-        let arrival_s = record["ApproximateArrivalTimestamp"].as_f64().unwrap_or_default();
+        let stored_ms = (record["ApproximateArrivalTimestamp"].as_f64().unwrap_or_default() * 1000.0) as i64;
+        let arrived_ms = self.kinesis.arrivals.get(kinesis_stream_name(&self.stream_arn), &sequence_number);
+        let created_ms = arrived_ms.unwrap_or(stored_ms);
         let event = json!({
             "kinesis": {
                 "kinesisSchemaVersion": "1.0",
                 "partitionKey": record["PartitionKey"],
                 "sequenceNumber": sequence_number,
                 "data": data,
-                "approximateArrivalTimestamp": arrival_s,
+                "approximateArrivalTimestamp": created_ms as f64 / 1000.0,
             },
             "eventSource": "aws:kinesis",
             "eventVersion": "1.0",
@@ -107,7 +109,6 @@ impl KinesisSource {
         let decoded = STANDARD.decode(data).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
         let mut filtered = event.clone();
         filtered["data"] = decoded.unwrap_or_default();
-        let created_ms = (arrival_s * 1000.0) as i64;
         Some(SourceRecord { sequence_number, created_ms, event, filtered: Some(filtered) })
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
@@ -19,12 +19,18 @@ use super::error::{Answer, ApiError};
 use super::queue::{MESSAGE_BYTES_MAX, SendError};
 use super::request::text;
 use super::{Queues, attributes, management, receiving, sending};
+use crate::actions;
 use crate::arn;
 use crate::json_protocol;
 use crate::policies::{Policies, Request};
+use crate::query_protocol;
 
 /// The path of the endpoint on the stack's port.
 pub(crate) const PATH: &str = "/_local/sqs";
+
+/// The older protocol, which sends forms and gets XML.
+const FORM: &str = "application/x-www-form-urlencoded";
+const NAMESPACE: &str = "http://queue.amazonaws.com/doc/2012-11-05/";
 
 /// The endpoint: `POST` with `X-Amz-Target`.
 pub(crate) fn router(queues: Arc<Queues>, policies: Arc<Policies>) -> Router {
@@ -43,6 +49,10 @@ async fn call(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    if headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(FORM.as_bytes())) {
+        let message = "the queues of this machine speak SQS's JSON protocol: use an SDK of 2024 or later";
+        return query_protocol::failure(StatusCode::NOT_IMPLEMENTED, NAMESPACE, actions::REFUSED, message);
+    }
     match answer(&queues, &policies, &headers, &body).await {
         Ok(value) => ([("content-type", "application/x-amz-json-1.0")], value.to_string()).into_response(),
         Err(error) => error.into_response(),
@@ -51,10 +61,14 @@ async fn call(
 
 async fn answer(queues: &Queues, policies: &Policies, headers: &HeaderMap, body: &[u8]) -> Answer {
     let target = json_protocol::target(headers);
-    let Some(action) = target.strip_prefix("AmazonSQS.") else {
-        let message = "the queues of this machine speak SQS's JSON protocol: use an SDK of 2024 or later";
-        return Err(ApiError::new("InvalidAction", "InvalidAction", message));
-    };
+    let action = target.strip_prefix("AmazonSQS.").unwrap_or_default();
+    if let Some(sentence) = actions::SQS.refusal(action) {
+        return Err(ApiError::new(actions::REFUSED, actions::REFUSED, sentence));
+    }
+    let unknown = || ApiError::new("UnknownOperationException", "InvalidAction", actions::SQS.unknown(action));
+    if !actions::SQS.has(action) {
+        return Err(unknown());
+    }
     let Ok(request) = serde_json::from_slice::<Value>(body) else {
         return Err(ApiError::invalid("the body is not JSON"));
     };
@@ -104,9 +118,6 @@ async fn answer(queues: &Queues, policies: &Policies, headers: &HeaderMap, body:
             queue.purge();
             Ok(json!({}))
         }
-        other => {
-            let message = format!("{other} is not supported on this machine");
-            Err(ApiError::new("UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", message))
-        }
+        _ => Err(unknown()),
     }
 }

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::queue::SendError;
+use crate::actions;
 
 /// An error with its type, and its code in the older protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +54,9 @@ impl IntoResponse for ApiError {
         let Self { kind, code, message } = self;
         let body = json!({ "__type": format!("com.amazonaws.sqs#{kind}"), "message": message }).to_string();
         let content_type = [("content-type", "application/x-amz-json-1.0")];
-        let mut response = (StatusCode::BAD_REQUEST, content_type, body).into_response();
+        let is_refused = kind == actions::REFUSED;
+        let status = if is_refused { StatusCode::NOT_IMPLEMENTED } else { StatusCode::BAD_REQUEST };
+        let mut response = (status, content_type, body).into_response();
         if let Ok(value) = HeaderValue::from_str(&format!("{code};Sender")) {
             response.headers_mut().insert("x-amzn-query-error", value);
         }

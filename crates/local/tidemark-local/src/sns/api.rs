@@ -14,7 +14,9 @@ use uuid::Uuid;
 
 use super::request::{Fields, MESSAGE_BYTES_MAX, RequestError, wrong};
 use super::{PublishError, Published, Topics};
+use crate::actions;
 use crate::policies::{Policies, Request};
+use crate::query_protocol::{self, element};
 
 /// The path of the endpoint on the stack's port.
 pub(crate) const PATH: &str = "/_local/sns";
@@ -46,6 +48,9 @@ async fn call(State((topics, policies)): State<Shared>, headers: HeaderMap, body
         })
     };
     let action = fields.get("Action").unwrap_or_default();
+    if let Some(sentence) = actions::SNS.refusal(action) {
+        return query_protocol::failure(StatusCode::NOT_IMPLEMENTED, NAMESPACE, actions::REFUSED, &sentence);
+    }
     let answer = match action {
         "Publish" => topic(&fields).and_then(|topic| {
             allow("sns:Publish", topic)?;
@@ -56,13 +61,15 @@ async fn call(State((topics, policies)): State<Shared>, headers: HeaderMap, body
             publish_batch(&topics, topic, &fields)
         }),
         "ListTopics" => allow("sns:ListTopics", "*").map(|()| list(&topics)),
-        _ => Err(wrong("InvalidAction", "the local stack supports Publish, PublishBatch and ListTopics")),
+        _ => Err(wrong("InvalidAction", actions::SNS.unknown(action))),
     };
-    let (status, body) = match answer {
-        Ok(result) => (StatusCode::OK, success(action, &result)),
-        Err(error) => (StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST), failure(&error)),
-    };
-    (status, [("content-type", "text/xml")], body).into_response()
+    match answer {
+        Ok(result) => ([("content-type", "text/xml")], success(action, &result)).into_response(),
+        Err(RequestError { status, code, message }) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+            query_protocol::failure(status, NAMESPACE, code, &message)
+        }
+    }
 }
 
 fn topic(fields: &Fields) -> Result<&str, RequestError> {
@@ -125,36 +132,4 @@ fn success(action: &str, result: &str) -> String {
         "<{action}Response xmlns=\"{NAMESPACE}\"><{action}Result>{result}</{action}Result>\
          <ResponseMetadata>{id}</ResponseMetadata></{action}Response>"
     )
-}
-
-fn failure(error: &RequestError) -> String {
-    let parts = [element("Type", "Sender"), element("Code", error.code), element("Message", &error.message)].concat();
-    let id = element("RequestId", &Uuid::now_v7().to_string());
-    format!("<ErrorResponse xmlns=\"{NAMESPACE}\"><Error>{parts}</Error>{id}</ErrorResponse>")
-}
-
-/// An element with text.
-fn element(name: &str, text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            // XML 1.0 has no other control characters.
-            control if control.is_control() && !matches!(control, '\n' | '\t') => escaped.push('?'),
-            other => escaped.push(other),
-        }
-    }
-    format!("<{name}>{escaped}</{name}>")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_in_an_answer_is_escaped() {
-        assert_eq!(element("Id", "a<b>&\u{1}"), "<Id>a&lt;b&gt;&amp;?</Id>");
-    }
 }

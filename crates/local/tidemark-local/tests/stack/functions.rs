@@ -1,6 +1,8 @@
 //! Real Lambda binaries behind the stack's Runtime API: results, errors, crashes, timeouts, limits.
 
 use crate::support::Stage;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use tidemark_local::startup::RunningStack;
@@ -151,4 +153,45 @@ async fn failed_start_is_reported_with_the_functions_output() {
     let error = stage.refusal().await;
     assert!(error.contains("test_function") && error.contains("exit status 3"), "{error}");
     assert!(error.contains("test_function cannot start: INIT says so"), "{error}");
+}
+
+#[tokio::test]
+async fn invoke_returns_the_end_of_the_log_on_demand() {
+    let running = Stage::new("", "").start().await;
+    let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
+    for (event, printed) in [(json!({"do": "print", "text": "hello log"}), "hello log\n"), (json!({"do": "crash"}), "")]
+    {
+        let request = Client::new().post(&url).header("x-amz-log-type", "Tail").body(event.to_string());
+        let response = request.send().await.unwrap();
+        let id = response.headers()["x-amzn-requestid"].to_str().unwrap();
+        let log = STANDARD.decode(&response.headers()["x-amz-log-result"]).unwrap();
+        let log = String::from_utf8(log).unwrap();
+        let begin =
+            format!("START RequestId: {id} Version: $LATEST\n{printed}END RequestId: {id}\nREPORT RequestId: {id}");
+        assert!(log.starts_with(&begin), "{log}");
+    }
+    let response = invoke(&running, "test_function", &json!({"do": "print", "text": "more"})).await;
+    assert!(!response.headers().contains_key("x-amz-log-result"));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn functions_are_described_and_listed() {
+    let running = Stage::new("", "").start().await;
+    let url = format!("{}/2015-03-31/functions", running.admin.addresses.http);
+    let get = async |path: &str| {
+        let response = Client::new().get(format!("{url}{path}")).send().await.unwrap();
+        (response.status().as_u16(), response.json::<Value>().await.unwrap())
+    };
+    let (_, described) = get("/the-test_function").await;
+    let configuration = &described["Configuration"];
+    let shown = ["FunctionName", "Timeout", "MemorySize", "State"].map(|name| configuration[name].clone());
+    assert_eq!(shown, [json!("the-test_function"), json!(29), json!(128), json!("Active")]);
+    assert_eq!(get("/the-test_function/configuration").await.1, *configuration);
+    let (_, listed) = get("/?MaxItems=1").await;
+    assert_eq!((&listed["Functions"][0], &listed["NextMarker"]), (configuration, &Value::Null));
+    assert_eq!(get("/?Marker=the-test_function").await.1["Functions"], json!([]));
+    assert_eq!(get("/?MaxItems=none").await.0, 400);
+    assert_eq!(get("/nobody").await.0, 404);
+    running.stop().await;
 }

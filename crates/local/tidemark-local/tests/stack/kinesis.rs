@@ -72,6 +72,11 @@ async fn kinesis_records_arrive_in_order_of_their_partition_key() {
     let first = &event.records[0];
     assert_eq!(first.event_source.as_deref(), Some("aws:kinesis"));
     assert_eq!(first.event_source_arn.as_deref(), Some("arn:aws:kinesis:us-east-1:000000000000:stream/orders"));
+    let times = stage.recording().into_iter().flat_map(|event| event["Records"].as_array().cloned().unwrap());
+    let times: Vec<f64> =
+        times.map(|record| record["kinesis"]["approximateArrivalTimestamp"].as_f64().unwrap()).collect();
+    // Five batches do not all arrive at the beginning of a second.
+    assert!(times.iter().any(|time| time.fract() != 0.0), "{times:?}");
     let sequence_number = &first.kinesis.sequence_number;
     assert!(first.event_id.as_deref().is_some_and(|id| id.starts_with("shardId-") && id.ends_with(sequence_number)));
     running.stop().await;

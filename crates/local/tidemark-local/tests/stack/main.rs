@@ -8,6 +8,7 @@ mod api_kinds;
 mod apis;
 #[cfg(feature = "jwt")]
 mod authorizers;
+mod aws_actions;
 #[cfg(feature = "aws-domains")]
 mod aws_domains;
 #[cfg(feature = "buckets")]
@@ -29,6 +30,7 @@ mod metrics;
 mod process;
 mod queue_api;
 mod queues;
+mod secrets;
 mod ssm;
 mod streaming;
 mod streams;

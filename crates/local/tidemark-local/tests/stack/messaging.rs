@@ -259,3 +259,76 @@ Failed:
     assert_eq!(detail["responsePayload"]["errorMessage"], "test_function was told to fail");
     running.stop().await;
 }
+
+#[tokio::test]
+async fn test_event_pattern_judges_patterns_and_events() {
+    let stage = Stage::new("", EVENTS);
+    let running = stage.start().await;
+    let url = format!("{}/_local/eventbridge", running.admin.addresses.http);
+    let test = async |pattern: &Value, event: &Value| {
+        let request = json!({ "EventPattern": pattern.to_string(), "Event": event.to_string() });
+        let request =
+            Client::new().post(&url).header("x-amz-target", "AWSEvents.TestEventPattern").body(request.to_string());
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let event = json!({
+        "id": "1", "account": "000000000000", "source": "shop", "time": "2026-01-01T00:00:00Z", "region": "us-east-1",
+        "resources": [], "detail-type": "Order", "detail": { "path": "a/lib/b", "note": null, "text": "" }
+    });
+    for (detail, expected) in [
+        (json!({ "path": [{ "wildcard": "*/lib/*" }], "note": [null], "text": [""] }), true),
+        (json!({ "path": [{ "anything-but": { "wildcard": "*/lib/*" } }] }), false),
+        (json!({ "$or": [{ "path": ["x"] }, { "text": [{ "exists": true }] }] }), true),
+    ] {
+        assert_eq!(test(&json!({ "source": ["shop"], "detail": detail }), &event).await, json!({ "Result": expected }));
+    }
+    for pattern in [json!({ "source": "shop" }), json!({ "source": [{ "like": "shop" }] }), json!([]), json!({})] {
+        let refused = test(&pattern, &event).await;
+        assert_eq!(refused["__type"], "InvalidEventPatternException", "{pattern}");
+        assert!(refused["message"].as_str().unwrap().starts_with("Event pattern is not valid. Reason: "), "{refused}");
+    }
+    assert_eq!(
+        test(&json!({ "source": ["shop"] }), &json!({ "source": "shop" })).await["__type"],
+        "ValidationException"
+    );
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn filter_policy_of_the_body_looks_into_nested_keys() {
+    let events = r#"
+News:
+  Type: SNS
+  Properties:
+    Topic: arn:aws:sns:us-east-1:000000000000:news
+    FilterPolicyScope: MessageBody
+    FilterPolicy: { a: { b: [{ anything-but: { prefix: [x, y] } }] }, $or: [{ ip: [{ cidr: 10.0.0.0/8 }] }, { name: [{ equals-ignore-case: ANN }] }] }
+Dotted:
+  Type: SNS
+  Properties:
+    Topic: arn:aws:sns:us-east-1:000000000000:dotted
+    FilterPolicy: { order.kind: [{ suffix: hot }] }
+"#;
+    let stage = Stage::new("", events);
+    let running = stage.start().await;
+    let topic = "arn%3Aaws%3Asns%3Aus-east-1%3A000000000000%3A";
+    for text in
+        [r#"{"a":{"b":"xy"},"ip":"10.1.1.1"}"#, r#"{"a":{"b":"z"},"ip":"11.1.1.1"}"#, r#"{"a":{"b":"z"},"name":"Ann"}"#]
+    {
+        sns(&running, &format!("Action=Publish&TopicArn={topic}news&Message={text}")).await.error_for_status().unwrap();
+    }
+    for kind in ["cold", "red-hot"] {
+        let entry = "&MessageAttributes.entry.1";
+        let attribute = format!("{entry}.Name=order.kind{entry}.Value.DataType=String{entry}.Value.StringValue={kind}");
+        sns(&running, &format!("Action=Publish&TopicArn={topic}dotted&Message={kind}{attribute}"))
+            .await
+            .error_for_status()
+            .unwrap();
+    }
+    stage.until("two messages", |stage| stage.recording().len() == 2).await;
+    let mut texts: Vec<Value> =
+        stage.recording().iter().map(|event| event["Records"][0]["Sns"]["Message"].clone()).collect();
+    texts.sort_by_key(ToString::to_string);
+    assert_eq!(texts, [json!("red-hot"), json!(r#"{"a":{"b":"z"},"name":"Ann"}"#)]);
+    running.stop().await;
+}

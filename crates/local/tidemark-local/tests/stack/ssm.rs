@@ -96,6 +96,13 @@ async fn missing_aws_service_is_named_unless_an_emulator_has_it() {
     let (status, refusal) = post(format!("{endpoint}/"), "reader", "rekognition", "Any.Detect", &json!({})).await;
     assert_eq!((status, &refusal["__type"]), (501, &json!("ServiceNotOnThisMachine")));
     assert!(refusal["message"].as_str().unwrap().starts_with("rekognition is not on this machine"), "{refusal}");
+    let signature = "AWS4-HMAC-SHA256 Credential=reader/20261124/us-east-1/sts/aws4_request";
+    let request = Client::new().post(&endpoint).header("authorization", signature);
+    let request = request.header("content-type", "application/x-www-form-urlencoded; charset=utf-8");
+    let response = request.body("Action=GetCallerIdentity&Version=2011-06-15").send().await.unwrap();
+    assert_eq!((response.status().as_u16(), &response.headers()["content-type"]), (501, &"text/xml".parse().unwrap()));
+    let refusal = response.text().await.unwrap();
+    assert!(refusal.contains("<Code>ServiceNotOnThisMachine</Code><Message>sts is not on this machine"), "{refusal}");
     running.stop().await;
 
     let (_stage, running) = start(&["--aws-endpoint=http://127.0.0.1:4566/"]).await;

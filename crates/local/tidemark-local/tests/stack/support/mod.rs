@@ -91,7 +91,9 @@ impl Stage {
     /// The stream events that the test function has seen.
     pub(crate) fn recording(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.path("recording.jsonl")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        // The function may be writing the last line.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The `n` of each record that the test function has seen, in order, batch by batch.
