@@ -15,8 +15,8 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::batch::{self, BATCH_MAX};
-use super::error::{Answer, ApiError};
-use super::queue::{MESSAGE_BYTES_MAX, SendError};
+use super::error::{Answer, ApiError, SendError};
+use super::queue::MESSAGE_BYTES_MAX;
 use super::request::text;
 use super::{Queues, attributes, management, receiving, sending};
 use crate::actions;

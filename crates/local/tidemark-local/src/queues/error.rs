@@ -4,8 +4,30 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::queue::SendError;
+use super::queue::{STORED_BYTES_MAX, STORED_MAX};
 use crate::actions;
+
+/// Why a message was not sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SendError {
+    /// There is no queue of this name.
+    #[error("The specified queue does not exist.")]
+    NoQueue,
+    /// The message is too large.
+    #[error("One or more parameters are invalid. Reason: Message must be shorter than {0} bytes.")]
+    TooLarge(usize),
+    /// A message of a FIFO queue has no group.
+    #[error("The request must contain the parameter MessageGroupId.")]
+    NoGroup,
+    /// A message of a FIFO queue cannot be recognized again.
+    #[error(
+        "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
+    )]
+    NoDeduplication,
+    /// The queue's memory is full.
+    #[error("the queue has {STORED_MAX} messages or {STORED_BYTES_MAX} bytes, which is the most on this machine")]
+    Full,
+}
 
 /// An error with its type, and its code in the older protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]

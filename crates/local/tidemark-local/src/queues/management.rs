@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::error::{Answer, ApiError};
-use super::queue::{Queue, SendError};
+use super::error::{Answer, ApiError, SendError};
+use super::queue::Queue;
 use super::request::{number, text, texts};
 use super::{Queues, attributes};
 use crate::{arn, stack};

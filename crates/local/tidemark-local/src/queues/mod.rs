@@ -23,9 +23,10 @@ use serde_json::{Value, json};
 
 pub(crate) use self::api::{PATH, router};
 pub(crate) use self::attributes::GROUP_LIMIT_WITHOUT_GROUPS;
+pub(crate) use self::error::SendError;
 pub(crate) use self::mapping::QueueMappings;
 use self::queue::Queue;
-pub(crate) use self::queue::{MESSAGE_BYTES_MAX, NewMessage, SendError, content_id};
+pub(crate) use self::queue::{MESSAGE_BYTES_MAX, NewMessage, content_id};
 pub(crate) use self::sending::is_number;
 use crate::stack;
 

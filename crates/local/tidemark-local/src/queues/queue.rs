@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
+use super::error::SendError;
 use crate::random_id::random_id;
 use crate::stack;
 
@@ -23,8 +24,8 @@ const IN_FLIGHT_MAX: usize = 120_000;
 const FIFO_IN_FLIGHT_MAX: usize = 20_000;
 
 /// Limits of this machine's memory; AWS has none.
-const STORED_MAX: usize = 200_000;
-const STORED_BYTES_MAX: usize = 256 * 1024 * 1024;
+pub(super) const STORED_MAX: usize = 200_000;
+pub(super) const STORED_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// How long a FIFO queue refuses a second message with the same deduplication id.
 const DEDUPLICATION: Duration = Duration::from_secs(300);
@@ -97,28 +98,6 @@ pub(super) struct Received {
 pub(super) struct Sent {
     pub(super) id: String,
     pub(super) sequence: u64,
-}
-
-/// Why a message was not sent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SendError {
-    /// There is no queue of this name.
-    #[error("The specified queue does not exist.")]
-    NoQueue,
-    /// The message is too large.
-    #[error("One or more parameters are invalid. Reason: Message must be shorter than {0} bytes.")]
-    TooLarge(usize),
-    /// A message of a FIFO queue has no group.
-    #[error("The request must contain the parameter MessageGroupId.")]
-    NoGroup,
-    /// A message of a FIFO queue cannot be recognized again.
-    #[error(
-        "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
-    )]
-    NoDeduplication,
-    /// The queue's memory is full.
-    #[error("the queue has {STORED_MAX} messages or {STORED_BYTES_MAX} bytes, which is the most on this machine")]
-    Full,
 }
 
 impl Queue {
