@@ -51,6 +51,12 @@ impl ApiError {
         Self { status: StatusCode::INSUFFICIENT_STORAGE, ..Self::new("StorageFullException", message) }
     }
 
+    /// The request is larger than DynamoDB accepts.
+    pub(crate) fn too_large() -> Self {
+        let message = "The request is larger than 16 MB";
+        Self { status: StatusCode::PAYLOAD_TOO_LARGE, ..Self::new("RequestEntityTooLargeException", message) }
+    }
+
     /// The request's parameters are invalid.
     pub(crate) fn validation(message: impl Into<String>) -> Self {
         Self::new("ValidationException", message)

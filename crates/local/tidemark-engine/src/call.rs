@@ -3,6 +3,8 @@
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Uri};
 
+use crate::adaptation::Adaptation;
+
 /// A request to the table API or the streams API, with its whole body.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
@@ -12,4 +14,5 @@ pub(crate) struct Call {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    pub(crate) adaptation: Adaptation,
 }

@@ -7,13 +7,14 @@
 use std::fs::{OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 use tempfile::TempDir;
 
 use crate::streams::Streams;
-use crate::{EngineError, Storage};
+use crate::{EngineError, Storage, expiry};
 
 /// The columns of the emulator's stream table in order, as version 3.2.0 creates them.
 const STREAM_TABLE_COLUMNS: [&str; 11] = [
@@ -49,7 +50,7 @@ pub(crate) struct Database {
     /// The emulator's handle.
     pub(crate) tables: dynoxide::Database,
     /// The streams, on their own connection, so that readers do not wait for writers.
-    pub(crate) streams: Streams,
+    pub(crate) streams: Arc<Streams>,
 }
 
 impl std::fmt::Debug for Database {
@@ -76,13 +77,15 @@ impl Database {
         let connection = connect(&path)?;
         check_schema(&connection)?;
         connection.execute_batch(STREAM_INDEX)?;
-        let streams = Streams::new(connection, stream_shards)?;
+        connection.execute_batch(expiry::SCHEMA)?;
+        let streams = Arc::new(Streams::new(connection, stream_shards)?);
         Ok((Self { tables, streams }, folder))
     }
 
     /// Deletes expired items and trims the streams. Returns the number of deleted items.
     pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
-        let expired = self.tables.sweep_ttl().map_err(refused)?;
+        let path = self.tables.db_path().map_err(refused)?.unwrap_or_default();
+        let expired = expiry::sweep(&self.tables, &connect(Path::new(&path))?)?;
         self.streams.trim()?;
         Ok(expired)
     }

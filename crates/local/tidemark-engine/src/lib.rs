@@ -6,30 +6,35 @@
 //!   trimming),
 //! - stores the settings of point-in-time recovery,
 //! - puts the caller's region into ARNs,
-//! - refuses expressions that nest deeper than the emulator's parsers can follow,
+//! - checks requests and adapts replies where the emulator differs from DynamoDB,
 //! - injects faults (see [`Faults`]),
 //! - asks an [`Authorizer`] for permission.
 //!
 //! The engine does not know the suite's tables or functions.
 
+mod adaptation;
 mod api;
 mod arn;
 mod authorization;
 mod call;
 mod database;
 mod emulator;
-mod expressions;
+mod expiry;
 mod faults;
 pub mod guard;
 mod housekeeping;
+mod late_index;
 pub mod listener;
 mod meter;
 mod point_in_time_recovery;
 mod proxy;
 mod refused_actions;
+mod request_body;
+mod response_encoding;
 mod streams;
 mod tables;
 mod throttle;
+mod validation;
 mod write_notifier;
 
 use std::net::SocketAddr;

@@ -175,6 +175,7 @@ mod tests {
             uri: Uri::from_static("/"),
             headers: HeaderMap::new(),
             body: Bytes::from(body.to_owned()),
+            adaptation: crate::adaptation::Adaptation::None,
         }
     }
 

@@ -11,13 +11,14 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::adaptation::{Adaptation, index_projection, table_state, update_item};
 use crate::api::{self, ApiError};
 use crate::authorization::{self, Authorizer, SchemaCache};
 use crate::call::Call;
@@ -25,14 +26,13 @@ use crate::database::Database;
 use crate::faults::{FailureReply, Faults};
 use crate::listener::Listener;
 use crate::meter::Meter;
+use crate::response_encoding::{self, Encoding};
 use crate::throttle::{AdmittedCall, Throttle};
 use crate::write_notifier::WriteNotifier;
 use crate::{
-    EngineError, ShardChange, arn, expressions, guard, point_in_time_recovery, refused_actions, streams, tables,
+    EngineError, ShardChange, arn, guard, point_in_time_recovery, refused_actions, request_body, streams, tables,
+    validation,
 };
-
-/// DynamoDB's maximum size of a request.
-const REQUEST_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The state of the proxy.
 #[derive(Debug)]
@@ -60,26 +60,11 @@ pub(crate) async fn serve(listener: TcpListener, proxy: Arc<Proxy>, stop: impl F
 }
 
 async fn answer(State(proxy): State<Arc<Proxy>>, request: Request<Body>) -> Response {
-    let (parts, body) = request.into_parts();
-    if !guard::admits(&parts.uri, &parts.headers) {
-        return ApiError::foreign_page().into_response();
-    }
-    let body = match Limited::new(body, REQUEST_SIZE_BYTES_MAX).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) => return ApiError::validation(format!("The request cannot be read: {error}")).into_response(),
-    };
-    let target = parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok());
-    let operation = target.and_then(|target| target.rsplit_once('.')).map(|(_, operation)| operation.to_owned());
-    let call = Call {
-        operation: operation.unwrap_or_default(),
-        method: parts.method,
-        uri: parts.uri,
-        headers: parts.headers,
-        body,
-    };
-    match proxy.authorize(&call).await {
-        Ok(()) => proxy.execute_with_faults(call).await,
-        Err(denied) => denied.into_response(),
+    let encoding = Encoding::accepted(request.headers());
+    let response = proxy.answer(request).await.unwrap_or_else(ApiError::into_response);
+    match encoding {
+        Some(encoding) => response_encoding::encoded(response, encoding).await,
+        None => response,
     }
 }
 
@@ -113,6 +98,26 @@ impl Proxy {
         let children = self.database.streams.change_shard(table, shard, change)?;
         self.writes.notify_all();
         Ok(children)
+    }
+
+    async fn answer(self: Arc<Self>, request: Request<Body>) -> Result<Response, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        if !guard::admits(&parts.uri, &parts.headers) {
+            return Err(ApiError::foreign_page());
+        }
+        let body = request_body::read(&mut parts.headers, body).await?;
+        let target = parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok());
+        let operation = target.and_then(|target| target.rsplit_once('.')).map(|(_, operation)| operation.to_owned());
+        let call = Call {
+            operation: operation.unwrap_or_default(),
+            method: parts.method,
+            uri: parts.uri,
+            headers: parts.headers,
+            body,
+            adaptation: Adaptation::None,
+        };
+        self.authorize(&call).await?;
+        Ok(self.execute_with_faults(call).await)
     }
 
     /// Asks the authorizer, if there is one and it knows the caller.
@@ -183,8 +188,11 @@ impl Proxy {
             let proxy = Arc::clone(self);
             return blocking(move || proxy.database.streams.recovery(&call.operation, &call.body)).await;
         }
+        if call.operation == "DescribeEndpoints" {
+            return Ok(describe_endpoints(&call.headers));
+        }
         refused_actions::check(&call.operation)?;
-        expressions::check_nesting(&call.operation, &call.body)?;
+        self.check(&mut call).await?;
         let metered = self.meter.request_capacity(&mut call);
         let response =
             if self.faults.throttles() { self.throttled(call, region).await? } else { self.forward(call).await? };
@@ -192,6 +200,34 @@ impl Proxy {
             Some(metered) => edited(response, |body| self.meter.record_reply(metered, body)).await,
             None => Ok(response),
         }
+    }
+
+    /// Checks the call, and decides how it differs from the emulator's.
+    async fn check(self: &Arc<Self>, call: &mut Call) -> Result<(), ApiError> {
+        let Some(checked) = validation::check(&call.operation, &call.body)? else { return Ok(()) };
+        if checked.is_rewritten {
+            call.body = Bytes::from(serde_json::to_vec(&checked.request).map_err(ApiError::internal)?);
+        }
+        let proxy = Arc::clone(self);
+        if index_projection::is_needed(&checked) {
+            let read = move || index_projection::adapt(&proxy.database.tables, checked);
+            let adapted = tokio::task::spawn_blocking(read).await.map_err(ApiError::internal)??;
+            if let Some((adaptation, body)) = adapted {
+                (call.adaptation, call.body) = (adaptation, body);
+            }
+        } else if table_state::is_needed(&call.operation) {
+            let operation = call.operation.clone();
+            let read = move || {
+                table_state::check(&proxy.database.tables, &operation, &checked.request).map(|()| checked.request)
+            };
+            let request = tokio::task::spawn_blocking(read).await.map_err(ApiError::internal)??;
+            if request.contains_key("GlobalSecondaryIndexUpdates") {
+                call.adaptation = Adaptation::NewIndexes(request);
+            }
+        } else {
+            call.adaptation = Adaptation::of(&call.operation, checked);
+        }
+        Ok(())
     }
 
     /// Executes the call within the limits of its partition keys.
@@ -247,12 +283,29 @@ impl Proxy {
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 
-    /// Forwards the call to the emulator. The reply is unchanged, except for ARNs in table
-    /// descriptions.
-    async fn forward(&self, call: Call) -> Result<Response, ApiError> {
+    /// Forwards the call to the emulator, and adapts it where the emulator is not like DynamoDB.
+    async fn forward(&self, mut call: Call) -> Result<Response, ApiError> {
+        match std::mem::take(&mut call.adaptation) {
+            Adaptation::None => self.send(call).await,
+            Adaptation::Update(plan) => update_item::execute(self, call, plan).await,
+            Adaptation::NewIndexes(request) => {
+                let response = self.send(call).await?;
+                if response.status() == StatusCode::OK {
+                    let streams = Arc::clone(&self.database.streams);
+                    let exclude = tokio::task::spawn_blocking(move || streams.exclude_misfits(&request));
+                    exclude.await.map_err(ApiError::internal)??;
+                }
+                Ok(response)
+            }
+            adaptation => edited(self.send(call).await?, |body| adaptation.reply(body)).await,
+        }
+    }
+
+    /// Sends the call to the emulator. The reply is unchanged, except for table descriptions.
+    pub(crate) async fn send(&self, call: Call) -> Result<Response, ApiError> {
         // Notifies when dropped, even if the caller disconnected: the write may have been applied.
         let _notice = self.writes.notify_when_done(&call);
-        let Call { operation, method, uri, mut headers, body } = call;
+        let Call { operation, method, uri, mut headers, body, .. } = call;
         let region = tables::describes_a_table(&operation).then(|| arn::region(&headers).to_owned());
         // These headers belong to one connection; the client sets its own.
         for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::EXPECT, header::CONTENT_LENGTH] {
@@ -266,7 +319,13 @@ impl Proxy {
         let response = self.client.request(request).await.map_err(ApiError::internal)?;
         let response = self.unless_storage_full(&operation, response.map(Body::new)).await?;
         let Some(region) = region else { return Ok(response) };
-        edited(response, |body| tables::in_region(&body, &region).map_or(body, Bytes::from)).await
+        let (mut parts, body) = response.into_parts();
+        let body = body.collect().await.map_err(ApiError::internal)?.to_bytes();
+        let streams = Arc::clone(&self.database.streams);
+        let body = tokio::task::spawn_blocking(move || tables::described(&streams, body, &region));
+        let body = body.await.map_err(ApiError::internal)?;
+        replaced(&mut parts.headers, &body);
+        Ok(Response::from_parts(parts, Body::from(body)))
     }
 }
 
@@ -276,15 +335,22 @@ fn says_storage_full(body: &[u8]) -> bool {
 }
 
 /// The response with an edited body.
-async fn edited(response: Response, edit: impl FnOnce(Bytes) -> Bytes) -> Result<Response, ApiError> {
+pub(crate) async fn edited(response: Response, edit: impl FnOnce(Bytes) -> Bytes) -> Result<Response, ApiError> {
     let (mut parts, body) = response.into_parts();
     let body = edit(body.collect().await.map_err(ApiError::internal)?.to_bytes());
     replaced(&mut parts.headers, &body);
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 
+/// The address that the client uses already.
+fn describe_endpoints(headers: &HeaderMap) -> Response {
+    let address = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    let endpoints = json!({ "Endpoints": [{ "Address": address, "CachePeriodInMinutes": 1440 }] });
+    api::reply(StatusCode::OK, Bytes::from(endpoints.to_string()))
+}
+
 /// Sets the headers that describe the body.
-fn replaced(headers: &mut HeaderMap, body: &[u8]) {
+pub(crate) fn replaced(headers: &mut HeaderMap, body: &[u8]) {
     headers.insert(api::CRC32_HEADER, api::checksum(body));
     headers.insert(header::CONTENT_LENGTH, body.len().into());
 }

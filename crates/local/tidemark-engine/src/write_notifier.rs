@@ -114,6 +114,7 @@ mod tests {
             uri: Uri::from_static("/"),
             headers: HeaderMap::new(),
             body: Bytes::from(body.to_string()),
+            adaptation: crate::adaptation::Adaptation::None,
         }
     }
 

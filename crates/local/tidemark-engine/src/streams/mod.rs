@@ -5,6 +5,7 @@
 //! continued by its children. The engine stores these ranges in its own table, so they survive a
 //! restart; the records stay in the emulator's table.
 
+mod history;
 mod operations;
 mod records;
 mod shards;
@@ -13,13 +14,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Map, Value, json};
 
+use self::history::{Stream, find};
 pub(crate) use self::operations::{Operation, answer, stream_of_iterator};
 pub(crate) use self::records::PageError;
 use self::shards::Shard;
 pub use self::shards::ShardChange;
 use crate::api::ApiError;
-use crate::{EngineError, arn, point_in_time_recovery};
+use crate::{EngineError, arn, late_index, point_in_time_recovery};
 
 /// The maximum number of initial shards, far more than one machine can use.
 pub(crate) const SHARDS_MAX: u16 = 1_000;
@@ -49,22 +52,10 @@ pub(crate) struct Streams {
     initial_shards: u16,
 }
 
-/// A table's stream, from the emulator's catalogue.
-#[derive(Debug)]
-struct Stream {
-    table: String,
-    /// The emulator's label. It distinguishes this stream from earlier streams of the same table.
-    label: String,
-    /// The label in AWS's form.
-    public_label: String,
-    view_type: String,
-    /// JSON in the form of `CreateTable`.
-    key_schema: String,
-}
-
 impl Streams {
     /// Reads streams over `connection`; a new stream gets `initial_shards`.
     pub(crate) fn new(connection: Connection, initial_shards: u16) -> Result<Self, EngineError> {
+        connection.execute_batch(history::SCHEMA)?;
         connection.execute_batch(shards::SCHEMA)?;
         connection.execute_batch(TRIMMED_SCHEMA)?;
         connection.execute_batch(point_in_time_recovery::SCHEMA)?;
@@ -99,8 +90,28 @@ impl Streams {
             // Releases the lock between batches, so that readers and writers can run.
             while trim_batch(&self.lock(), &table, horizon)? == TRIM_BATCH {}
         }
-        shards::trim(&self.lock(), horizon)?;
+        let connection = self.lock();
+        history::trim(&connection, horizon)?;
+        shards::trim(&connection, horizon)?;
         Ok(())
+    }
+
+    /// Writes the table's newest stream into its description. The emulator knows no stream that is
+    /// switched off, and no view type but both images.
+    pub(crate) fn describe(&self, description: &mut Value, region: &str) -> rusqlite::Result<()> {
+        let table = description["TableName"].as_str().unwrap_or_default().to_owned();
+        let Some(stream) = history::latest(&self.lock(), &table)? else { return Ok(()) };
+        description["LatestStreamArn"] = arn::stream(region, &table, &stream.public_label).into();
+        description["LatestStreamLabel"] = stream.public_label.into();
+        if description["StreamSpecification"].is_object() {
+            description["StreamSpecification"] = json!({ "StreamEnabled": true, "StreamViewType": stream.view_type });
+        }
+        Ok(())
+    }
+
+    /// Cleans new indexes, over the same connection.
+    pub(crate) fn exclude_misfits(&self, request: &Map<String, Value>) -> rusqlite::Result<()> {
+        late_index::exclude_misfits(&self.lock(), request)
     }
 
     /// Answers an operation on point-in-time recovery, which uses the same connection.
@@ -121,14 +132,15 @@ fn horizon_s() -> i64 {
 /// Remembers the newest record of each shard that is older than the retention, before it is
 /// deleted. A position before it has lost records.
 fn note_trimmed(connection: &Connection, table: &str, horizon_s: i64) -> Result<(), EngineError> {
-    let Some(stream) = find(connection, table)? else { return Ok(()) };
-    for shard in shards::select(connection, &stream)? {
-        let noted = trimmed_to(connection, &stream, &shard)?;
-        if let Some(newest) = records::newest_old(connection, &stream, &shard, noted, horizon_s)? {
-            connection.execute(
-                "INSERT OR REPLACE INTO _tidemark_trimmed_records VALUES (?1, ?2, ?3)",
-                params![table, shard.id, newest],
-            )?;
+    for stream in history::of_table(connection, table)? {
+        for shard in shards::select(connection, &stream)? {
+            let noted = trimmed_to(connection, &stream, &shard)?;
+            if let Some(newest) = records::newest_old(connection, &stream, &shard, noted, horizon_s)? {
+                connection.execute(
+                    "INSERT OR REPLACE INTO _tidemark_trimmed_records VALUES (?1, ?2, ?3)",
+                    params![table, shard.id, newest],
+                )?;
+            }
         }
     }
     Ok(())
@@ -160,27 +172,6 @@ fn trim_batch(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite:
              ORDER BY CAST(sequence_number AS INTEGER) LIMIT ?3)",
         params![table, horizon_s, TRIM_BATCH],
     )
-}
-
-fn find(connection: &Connection, table: &str) -> rusqlite::Result<Option<Stream>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT stream_label, COALESCE(stream_view_type, 'NEW_AND_OLD_IMAGES'), key_schema FROM _tables
-         WHERE table_name = ?1 AND stream_enabled = 1",
-    )?;
-    let row =
-        statement.query_row([table], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?))).optional()?;
-    Ok(row.and_then(|(label, view_type, key_schema)| {
-        let public_label = arn::stream_label(&label)?;
-        Some(Stream { table: table.to_owned(), label, public_label, view_type, key_schema })
-    }))
-}
-
-/// All tables with a stream, by name.
-fn all(connection: &Connection) -> rusqlite::Result<Vec<Stream>> {
-    let mut statement =
-        connection.prepare("SELECT table_name FROM _tables WHERE stream_enabled = 1 ORDER BY table_name")?;
-    let tables = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-    tables.iter().filter_map(|table| find(connection, table).transpose()).collect()
 }
 
 /// The last stored sequence number of the table's stream.

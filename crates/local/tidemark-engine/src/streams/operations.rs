@@ -7,12 +7,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Streams;
+use super::history::{self, Stream};
 use super::records::{self, PageError, Record};
 use super::shards::{self, Shard};
-use super::{Stream, Streams};
 use super::{
-    all, find, horizon_s, last_sequence_number, public_sequence_number, readable_after, stored_sequence_number,
-    trimmed_to,
+    horizon_s, last_sequence_number, public_sequence_number, readable_after, stored_sequence_number, trimmed_to,
 };
 use crate::api::ApiError;
 use crate::arn;
@@ -22,6 +22,9 @@ const RECORDS_MAX: usize = 1_000;
 
 /// Shards or streams in one reply of `DescribeStream` or `ListStreams`: AWS's maximum and default.
 const LISTED_MAX: usize = 100;
+
+/// The shortest id of a shard that AWS accepts.
+const SHARD_ID_LENGTH_MIN: usize = 28;
 
 /// An operation of the Streams API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,13 +80,13 @@ struct ListStreams {
 
 fn list_streams(connection: &Connection, request: &ListStreams, region: &str) -> Result<Value, ApiError> {
     let arn_of = |stream: &Stream| arn::stream(region, &stream.table, &stream.public_label);
-    let mut streams = all(connection)?;
+    let mut streams = history::all(connection)?;
     if let Some(table) = request.table_name.as_deref().map(arn::table_name) {
         streams.retain(|stream| stream.table == table);
     }
     if let Some(start) = &request.exclusive_start_stream_arn {
-        let (table, _) = arn::parse_stream(start).ok_or_else(|| no_stream(start))?;
-        streams.retain(|stream| stream.table.as_str() > table);
+        let start = arn::parse_stream(start).ok_or_else(|| no_stream(start))?;
+        streams.retain(|stream| (stream.table.as_str(), stream.public_label.as_str()) > start);
     }
     let limit = limit(request.limit, LISTED_MAX)?;
     let last = (streams.len() > limit).then(|| arn_of(&streams[limit - 1]));
@@ -147,7 +150,7 @@ fn describe(
     let mut description = json!({
         "StreamArn": arn::stream(region, &stream.table, &stream.public_label),
         "StreamLabel": stream.public_label,
-        "StreamStatus": "ENABLED",
+        "StreamStatus": if stream.ends.is_none() { "ENABLED" } else { "DISABLED" },
         "StreamViewType": stream.view_type,
         "TableName": stream.table,
         "CreationRequestDateTime": created_at_s,
@@ -272,7 +275,7 @@ fn records(
 ) -> Result<Records, ApiError> {
     let invalid = || ApiError::validation("Invalid ShardIterator");
     let mut iterator = ShardIterator::decode(&request.shard_iterator).ok_or_else(invalid)?;
-    let stream = find(connection, &iterator.table)?.filter(|stream| stream.label == iterator.label);
+    let stream = history::with_label(connection, &iterator.table, &iterator.label)?;
     let stream = stream.ok_or_else(|| no_stream(&iterator.table))?;
     let shard = shard_of(connection, initial_shards, &stream, &iterator.shard_id)?;
     let limit = limit(request.limit, RECORDS_MAX)?;
@@ -287,11 +290,18 @@ fn records(
 }
 
 fn stream_of(connection: &Connection, arn: &str) -> Result<Stream, ApiError> {
-    let (table, label) = arn::parse_stream(arn).ok_or_else(|| no_stream(arn))?;
-    find(connection, table)?.filter(|stream| stream.public_label == label).ok_or_else(|| no_stream(arn))
+    let invalid = || ApiError::validation(format!("Invalid StreamArn: {arn}"));
+    let (table, label) = arn::parse_stream(arn).ok_or_else(invalid)?;
+    history::with_label(connection, table, label)?.ok_or_else(|| no_stream(arn))
 }
 
 fn shard_of(connection: &mut Connection, initial: u16, stream: &Stream, id: &str) -> Result<Shard, ApiError> {
+    if id.len() < SHARD_ID_LENGTH_MIN {
+        return Err(ApiError::validation(format!(
+            "1 validation error detected: Value '{id}' at 'shardId' failed to satisfy constraint: Member must have \
+             length greater than or equal to {SHARD_ID_LENGTH_MIN}"
+        )));
+    }
     let shards = shards::list(connection, stream, initial)?;
     shards.into_iter().find(|shard| shard.id == id).ok_or_else(|| no_shard(id))
 }
@@ -302,7 +312,16 @@ fn limit(asked: Option<usize>, max: usize) -> Result<usize, ApiError> {
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(|error| ApiError::new("SerializationException", error.to_string()))
+    serde_json::from_slice(body).map_err(|error| {
+        let error = error.to_string();
+        let Some((member, _)) = error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) else {
+            return ApiError::new("SerializationException", error);
+        };
+        let member = format!("{}{}", member[..1].to_ascii_lowercase(), &member[1..]);
+        ApiError::validation(format!(
+            "1 validation error detected: Value null at '{member}' failed to satisfy constraint: Member must not be null"
+        ))
+    })
 }
 
 fn json_of(answer: &impl Serialize) -> Result<String, ApiError> {

@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::history::Stream;
 use super::shards::{self, Shard};
-use super::{Stream, horizon_s, public_sequence_number};
+use super::{horizon_s, public_sequence_number};
 
 /// Maximum size of one reply of `GetRecords`, bytes: AWS's limit.
 const PAGE_SIZE_BYTES_MAX: usize = 1024 * 1024;
@@ -178,8 +179,7 @@ fn holds(shard: &Shard, keys: &str, partition_key: &str) -> Result<bool, serde_j
     Ok(shard.holds(shards::hash(&keys[partition_key].to_string())))
 }
 
-/// Whether a write left its item unchanged. AWS emits no record for it. Detectable only in a stream
-/// with both images.
+/// Whether a write left its item unchanged. AWS emits no record for it.
 fn leaves_item_unchanged(stored: &Stored) -> Result<bool, serde_json::Error> {
     let (Some(new), Some(old)) = (&stored.new_image, &stored.old_image) else { return Ok(false) };
     // The emulator writes attributes in any order: equal items may differ as text, but not in
@@ -214,7 +214,14 @@ fn same_set(left: &Value, right: &Value) -> bool {
     left.len() == right.len() && left.iter().all(|member| right.contains(member))
 }
 
-fn record_of(stored: Stored, stream: &Stream, region: &str) -> Result<Record, serde_json::Error> {
+fn record_of(mut stored: Stored, stream: &Stream, region: &str) -> Result<Record, serde_json::Error> {
+    // The emulator stores both images, whatever the stream's view type is.
+    if matches!(stream.view_type.as_str(), "OLD_IMAGE" | "KEYS_ONLY") {
+        stored.new_image = None;
+    }
+    if matches!(stream.view_type.as_str(), "NEW_IMAGE" | "KEYS_ONLY") {
+        stored.old_image = None;
+    }
     let length = |image: &Option<String>| image.as_ref().map_or(0, String::len);
     let size_bytes = stored.keys.len() + length(&stored.new_image) + length(&stored.old_image);
     let sequence_number = public_sequence_number(stored.sequence_number);

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 
-use super::{Stream, last_sequence_number};
+use super::history::Stream;
+use super::last_sequence_number;
 use crate::arn;
 
 /// The engine's own table. A record belongs to a shard if its key's hash lies in
@@ -129,24 +130,29 @@ pub(super) fn change(
     Ok(Some(children))
 }
 
-/// Deletes closed shards whose last record is older than the retention, and the shards of deleted
+/// Deletes closed shards whose last record is older than the retention, and the shards of forgotten
 /// streams.
 pub(super) fn trim(connection: &Connection, horizon_s: i64) -> rusqlite::Result<usize> {
     connection.execute(
         "DELETE FROM _tidemark_shards WHERE closed_at < ?1 OR NOT EXISTS (
-             SELECT 1 FROM _tables
-             WHERE _tables.table_name = _tidemark_shards.table_name AND _tables.stream_label = _tidemark_shards.label)",
+             SELECT 1 FROM _tidemark_streams AS streams
+             WHERE streams.table_name = _tidemark_shards.table_name AND streams.label = _tidemark_shards.label)",
         [horizon_s],
     )
 }
 
-/// The stream's stored shards, oldest first.
+/// The stream's stored shards, oldest first. All shards of a stream that is switched off are closed.
 pub(super) fn select(connection: &Connection, stream: &Stream) -> rusqlite::Result<Vec<Shard>> {
     let mut statement = connection.prepare_cached(
         "SELECT shard_id, parent_id, hash_from, hash_to, starts, ends FROM _tidemark_shards
          WHERE table_name = ?1 AND label = ?2 ORDER BY id",
     )?;
-    statement.query_map(params![stream.table, stream.label], shard_of)?.collect()
+    let mut shards =
+        statement.query_map(params![stream.table, stream.label], shard_of)?.collect::<Result<Vec<_>, _>>()?;
+    for shard in &mut shards {
+        shard.ends = shard.ends.or(stream.ends.map(|ends| ends.max(shard.starts)));
+    }
+    Ok(shards)
 }
 
 fn shard_of(row: &Row<'_>) -> rusqlite::Result<Shard> {

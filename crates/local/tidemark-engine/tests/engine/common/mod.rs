@@ -30,7 +30,18 @@ impl Wire {
     }
 
     async fn send(&self, target: &str, body: String) -> Option<(u16, Value)> {
-        let request = http::Request::post(&self.url)
+        let (parts, body) = self.exchange(target, &[], Bytes::from(body)).await?;
+        Some((parts.status.as_u16(), serde_json::from_slice(&body).unwrap()))
+    }
+
+    /// The reply to a request with additional headers, as it is on the wire.
+    pub(crate) async fn exchange(
+        &self,
+        target: &str,
+        headers: &[(&'static str, &'static str)],
+        body: Bytes,
+    ) -> Option<(http::response::Parts, Bytes)> {
+        let mut request = http::Request::post(&self.url)
             .header("x-amz-target", target)
             .header("content-type", "application/x-amz-json-1.0")
             .header("x-amz-date", "20251002T103000Z")
@@ -38,14 +49,17 @@ impl Wire {
                 "authorization",
                 "AWS4-HMAC-SHA256 Credential=local/20251002/eu-west-3/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
             )
-            .body(Full::new(Bytes::from(body)))
+            .body(Full::new(body))
             .unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, http::HeaderValue::from_static(value));
+        }
         let response = tokio::time::timeout(PATIENCE, self.client.request(request)).await.unwrap().ok()?;
         let (parts, body) = response.into_parts();
         let body = tokio::time::timeout(PATIENCE, body.collect()).await.unwrap().ok()?.to_bytes();
         let checksum = crc32fast::hash(&body).to_string();
         assert_eq!(parts.headers["x-amz-crc32"], checksum.as_str(), "clients compare the checksum");
-        Some((parts.status.as_u16(), serde_json::from_slice(&body).unwrap()))
+        Some((parts, body))
     }
 
     pub(crate) async fn call(&self, operation: &str, body: Value) -> (u16, Value) {
@@ -70,6 +84,30 @@ impl Wire {
         assert_ne!(status, 200, "{operation}: {answer}");
         let name = answer["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
         (name, answer)
+    }
+
+    /// Fails unless the call is refused with a `ValidationException` whose message contains `part`.
+    pub(crate) async fn refused(&self, operation: &str, body: Value, part: &str) {
+        let shown = body.to_string();
+        let (status, answer) = self.call(operation, body).await;
+        let name = answer["__type"].as_str().unwrap_or_default();
+        let message = answer["message"].as_str().unwrap_or_default();
+        let refused = status == 400 && name.ends_with("ValidationException") && message.contains(part);
+        assert!(refused, "{operation} {shown}: expected {part:?}, got {answer}");
+    }
+
+    /// Creates a table with the partition key `pk` and other settings.
+    pub(crate) async fn create(&self, table: &str, settings: Value) {
+        let mut request = json!({
+            "TableName": table,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{ "AttributeName": "pk", "AttributeType": "S" }],
+            "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
+        });
+        for (name, value) in settings.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        self.ok("CreateTable", request).await;
     }
 
     pub(crate) async fn streams(&self, operation: &str, body: Value) -> (u16, Value) {

@@ -3,10 +3,6 @@
 //!
 //! Values that nest too deep, in JSON and in PartiQL statements, the emulator refuses itself.
 
-use serde_json::Value;
-
-use crate::api::ApiError;
-
 /// The most operators and functions of an expression
 /// ([limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters)).
 /// Each level of a valid expression needs one.
@@ -15,41 +11,8 @@ const OPERATORS_MAX: usize = 300;
 /// The longest expression. The emulator refuses a longer one before it parses it.
 const SIZE_BYTES_MAX: usize = 4096;
 
-const EXPRESSIONS: [&str; 5] =
-    ["ConditionExpression", "FilterExpression", "KeyConditionExpression", "ProjectionExpression", "UpdateExpression"];
-
-/// Checks all expressions of a request, also those in the members of a batch or a transaction.
-/// Takes linear time and no recursion of its own.
-pub(crate) fn check_nesting(operation: &str, body: &[u8]) -> Result<(), ApiError> {
-    // It has no expressions, and may have 16 MB of items.
-    if operation == "BatchWriteItem" {
-        return Ok(());
-    }
-    // The emulator answers what is no JSON, or nests deeper than the JSON parser follows.
-    let Ok(request) = serde_json::from_slice::<Value>(body) else { return Ok(()) };
-    let mut open = vec![&request];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Array(values) => open.extend(values),
-            Value::Object(members) => {
-                for (name, value) in members {
-                    match value.as_str() {
-                        Some(text) if EXPRESSIONS.contains(&&**name) => {
-                            let refuse = |why| ApiError::validation(format!("Invalid {name}: {why}"));
-                            refusal(text).map_or(Ok(()), |why| Err(refuse(why)))?;
-                        }
-                        _ => open.push(value),
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// Why an expression nests too deep, in DynamoDB's words.
-fn refusal(text: &str) -> Option<String> {
+pub(super) fn refusal(text: &str) -> Option<String> {
     if text.len() > SIZE_BYTES_MAX {
         return None;
     }

@@ -1,0 +1,116 @@
+//! Deletes expired items.
+//!
+//! The emulator's own sweep overlooks times with a fraction.
+
+use dynoxide::{Database, DynoxideError};
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+use serde_json::{Map, Value, json};
+
+use crate::EngineError;
+
+/// Items that are deleted between two looks at the table.
+const BATCH: usize = 500;
+
+/// While an expired item is deleted, it is listed here. The trigger marks its stream record as the
+/// service's, in the emulator's transaction.
+pub(crate) const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS _tidemark_expiring (table_name TEXT NOT NULL, path TEXT NOT NULL, time TEXT NOT NULL);
+DELETE FROM _tidemark_expiring;
+CREATE TRIGGER IF NOT EXISTS _tidemark_expired AFTER INSERT ON _stream_records
+WHEN NEW.event_name = 'REMOVE' AND EXISTS (
+    SELECT 1 FROM _tidemark_expiring AS expiring
+    WHERE expiring.table_name = NEW.table_name AND json_extract(NEW.old_image, expiring.path) = expiring.time) BEGIN
+    UPDATE _stream_records SET user_identity = '{}' WHERE id = NEW.id;
+END;";
+
+/// A table with a time to live.
+struct ExpiringTable {
+    name: String,
+    attribute: String,
+    key_schema: Vec<Value>,
+}
+
+/// Deletes the expired items of all tables. Returns their number.
+pub(crate) fn sweep(tables: &Database, connection: &Connection) -> Result<usize, EngineError> {
+    let mut deleted = 0;
+    for table in expiring_tables(connection)? {
+        loop {
+            let expired = expired(connection, &table)?;
+            let done = delete(tables, connection, &table, &expired)?;
+            deleted += done;
+            // An item that cannot be deleted must not keep the sweep running.
+            if expired.len() < BATCH || done == 0 {
+                break;
+            }
+        }
+    }
+    Ok(deleted)
+}
+
+fn expiring_tables(connection: &Connection) -> Result<Vec<ExpiringTable>, EngineError> {
+    let mut statement = connection.prepare(
+        // SQLite's paths have no escape for a quotation mark.
+        "SELECT table_name, ttl_attribute, key_schema FROM _tables
+         WHERE ttl_enabled = 1 AND instr(ttl_attribute, '\"') = 0",
+    )?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)))?;
+    let table = |row: rusqlite::Result<(String, String, String)>| {
+        let (name, attribute, key_schema) = row?;
+        let key_schema = serde_json::from_str(&key_schema).map_err(|error| EngineError::Database(error.to_string()))?;
+        Ok(ExpiringTable { name, attribute, key_schema })
+    };
+    rows.map(table).collect()
+}
+
+/// The first expired items.
+fn expired(connection: &Connection, table: &ExpiringTable) -> Result<Vec<Map<String, Value>>, EngineError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT item_json FROM \"{}\"
+         WHERE CAST(json_extract(item_json, ?1) AS REAL) < ?2 LIMIT ?3",
+        table.name.replace('"', "\"\"")
+    ))?;
+    let now = Timestamp::now().as_second();
+    let items = statement.query_map(params![table.path(), now, BATCH], |row| row.get::<_, String>(0))?;
+    let items = items.collect::<Result<Vec<_>, _>>()?;
+    Ok(items.iter().filter_map(|item| serde_json::from_str(item).ok()).collect())
+}
+
+fn delete(
+    tables: &Database,
+    connection: &Connection,
+    table: &ExpiringTable,
+    items: &[Map<String, Value>],
+) -> Result<usize, EngineError> {
+    let mut deleted = 0;
+    for item in items {
+        let time = &item[&table.attribute];
+        let row = params![table.name, table.path(), time["N"].as_str().unwrap_or_default()];
+        connection.execute("INSERT INTO _tidemark_expiring VALUES (?1, ?2, ?3)", row)?;
+        let keys = table.key_schema.iter().filter_map(|element| element["AttributeName"].as_str());
+        let request = json!({
+            "TableName": table.name,
+            "Key": keys.map(|name| (name.to_owned(), item[name].clone())).collect::<Map<_, _>>(),
+            "ConditionExpression": "#time = :time",
+            "ExpressionAttributeNames": { "#time": table.attribute },
+            "ExpressionAttributeValues": { ":time": time },
+        });
+        let request = serde_json::from_value(request).map_err(|error| EngineError::Database(error.to_string()))?;
+        let outcome = tables.delete_item(request);
+        connection.execute("DELETE FROM _tidemark_expiring", [])?;
+        match outcome {
+            Ok(_) => deleted += 1,
+            // The item got another time meanwhile.
+            Err(DynoxideError::ConditionalCheckFailedException(..)) => {}
+            Err(error) => return Err(EngineError::Database(error.to_string())),
+        }
+    }
+    Ok(deleted)
+}
+
+impl ExpiringTable {
+    /// Where SQLite finds the time in an item.
+    fn path(&self) -> String {
+        format!("$.\"{}\".N", self.attribute)
+    }
+}

@@ -1,0 +1,45 @@
+//! Checks the conditions of the older API: `Expected`, `QueryFilter`, `ScanFilter` and
+//! `KeyConditions`.
+
+use serde_json::{Map, Value};
+
+use super::values::is_greater;
+use crate::api::ApiError;
+
+const MEMBERS: [&str; 4] = ["Expected", "QueryFilter", "ScanFilter", "KeyConditions"];
+
+pub(super) fn check(request: &Map<String, Value>) -> Result<(), ApiError> {
+    let conditions = MEMBERS.iter().filter_map(|member| request.get(*member)?.as_object()).flat_map(Map::values);
+    conditions.filter_map(fault).next().map_or(Ok(()), |fault| Err(ApiError::validation(fault)))
+}
+
+fn fault(condition: &Value) -> Option<String> {
+    let operator = condition["ComparisonOperator"].as_str()?;
+    let values = condition["AttributeValueList"].as_array()?;
+    let values: Vec<(&String, &Value)> = values.iter().filter_map(|value| value.as_object()?.iter().next()).collect();
+    let allowed: &[&str] = match operator {
+        "LT" | "LE" | "GT" | "GE" | "BETWEEN" | "IN" => &["S", "N", "B"],
+        "CONTAINS" | "NOT_CONTAINS" => &["S", "N", "B", "BOOL", "NULL"],
+        "BEGINS_WITH" => &["S", "B"],
+        _ => return None,
+    };
+    if let Some((kind, _)) = values.iter().find(|(kind, _)| !allowed.contains(&kind.as_str())) {
+        return Some(format!(
+            "One or more parameter values were invalid: ComparisonOperator {operator} is not valid for {kind} \
+             AttributeValue type"
+        ));
+    }
+    if matches!(operator, "BETWEEN" | "IN") && values.windows(2).any(|pair| pair[0].0 != pair[1].0) {
+        return Some(
+            "One or more parameter values were invalid: AttributeValues inside AttributeValueList must be of same type"
+                .to_owned(),
+        );
+    }
+    match (operator, values.as_slice()) {
+        ("BETWEEN", [(kind, lower), (_, upper)]) if is_greater(kind, lower, upper) => Some(
+            "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
