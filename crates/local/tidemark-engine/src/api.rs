@@ -62,6 +62,14 @@ impl ApiError {
         Self::new("ValidationException", message)
     }
 
+    /// A key's value is empty.
+    pub(crate) fn empty_key(name: &str) -> Self {
+        Self::validation(format!(
+            "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty \
+             string value. Key: {name}"
+        ))
+    }
+
     /// The table, stream or shard does not exist.
     pub(crate) fn not_found(what: impl std::fmt::Display) -> Self {
         Self::new("ResourceNotFoundException", format!("Requested resource not found: {what}"))

@@ -36,6 +36,8 @@ pub(super) struct Condition {
     pub(super) folds: Vec<Fold>,
     /// Whether `OR` stands outside all parentheses.
     pub(super) has_outer_or: bool,
+    /// An attribute that has to equal an empty value.
+    pub(super) compared_to_empty: Option<String>,
 }
 
 /// A part of an expression to replace.
@@ -126,7 +128,14 @@ impl<'a> Reader<'a> {
         let operator = self.parser.next().filter(|token| token.kind == Kind::Symbol)?.text;
         let right = self.operand(0)?;
         match operator {
-            "=" | "<>" => {}
+            "=" | "<>" => {
+                if let (Operand::Path(path), Operand::Constant(constant))
+                | (Operand::Constant(constant), Operand::Path(path)) = (&left, &right)
+                    && constant.value == ""
+                {
+                    self.condition.compared_to_empty = Some(path.attribute().to_owned());
+                }
+            }
             "<" | "<=" | ">" | ">=" => self.ordered(operator, &[&left, &right]),
             _ => return None,
         }

@@ -10,7 +10,15 @@ const MEMBERS: [&str; 4] = ["Expected", "QueryFilter", "ScanFilter", "KeyConditi
 
 pub(super) fn check(request: &Map<String, Value>) -> Result<(), ApiError> {
     let conditions = MEMBERS.iter().filter_map(|member| request.get(*member)?.as_object()).flat_map(Map::values);
-    conditions.filter_map(fault).next().map_or(Ok(()), |fault| Err(ApiError::validation(fault)))
+    conditions.filter_map(fault).next().map_or(Ok(()), |fault| Err(ApiError::validation(fault)))?;
+    let keys = request.get("KeyConditions").and_then(Value::as_object).into_iter().flatten();
+    let is_empty = |value: &Value| value["S"] == "" || value["B"] == "";
+    for (name, condition) in keys {
+        if condition["AttributeValueList"].as_array().into_iter().flatten().any(is_empty) {
+            return Err(ApiError::empty_key(name));
+        }
+    }
+    Ok(())
 }
 
 fn fault(condition: &Value) -> Option<String> {

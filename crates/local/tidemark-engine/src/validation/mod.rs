@@ -19,6 +19,7 @@ use self::condition::Fold;
 use self::parser::References;
 pub(crate) use self::path::{Path, project};
 use crate::api::ApiError;
+use crate::arn;
 
 const CONDITIONS: [&str; 3] = ["ConditionExpression", "FilterExpression", "KeyConditionExpression"];
 
@@ -89,13 +90,14 @@ pub(crate) fn check(operation: &str, body: &Bytes) -> Result<Option<Checked>, Ap
 /// Whether a check could find anything. Most puts and gets need none, so they are not parsed. With
 /// an escape, a member's name could look different.
 fn needs_check(operation: &str, body: &[u8]) -> bool {
-    const MARKS: [&str; 7] = [
+    const MARKS: [&str; 8] = [
         "Expression\"",
         "\"Expected\"",
         "Filter\"",
         "\"KeyConditions\"",
         "\"AttributeUpdates\"",
         "\"IndexName\"",
+        ":table/",
         "\\u",
     ];
     let is_on_table = ["Table", "Tag", "TimeToLive"].iter().any(|part| operation.contains(part));
@@ -106,6 +108,12 @@ fn needs_check(operation: &str, body: &[u8]) -> bool {
 /// Checks the expressions of one action: a whole request, or a part of a batch or transaction.
 fn check_action(action: &mut Map<String, Value>, is_rewritten: &mut bool) -> Result<Expressions, ApiError> {
     let mut expressions = Expressions::default();
+    if let Some(Value::String(table)) = action.get_mut("TableName")
+        && table.starts_with("arn:")
+    {
+        *table = arn::table_name(table).to_owned();
+        *is_rewritten = true;
+    }
     for name in EXPRESSIONS {
         let Some(text) = action.get(name).and_then(Value::as_str) else { continue };
         let invalid = |why: String| ApiError::validation(format!("Invalid {name}: {why}"));
@@ -117,6 +125,9 @@ fn check_action(action: &mut Map<String, Value>, is_rewritten: &mut bool) -> Res
         if CONDITIONS.contains(&name) {
             let Some(condition) = condition::parse(text, references) else { continue };
             condition.fault.map_or(Ok(()), |fault| Err(invalid(fault)))?;
+            if let Some(key) = condition.compared_to_empty.filter(|_| name == "KeyConditionExpression") {
+                return Err(ApiError::empty_key(&key));
+            }
             expressions.has_outer_or |= name == "ConditionExpression" && condition.has_outer_or;
             *is_rewritten |= !condition.folds.is_empty();
             fold(action, name, condition.folds);

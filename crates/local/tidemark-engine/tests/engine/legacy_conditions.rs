@@ -22,3 +22,16 @@ async fn a_condition_with_unfit_values_is_refused() {
         wire.refused("PutItem", put, part).await;
     }
 }
+
+#[tokio::test]
+async fn a_query_for_an_empty_key_is_refused() {
+    let (_engine, wire) = start(1).await;
+    let empty = json!({ "S": "" });
+    let expression = json!({
+        "TableName": "clicks", "KeyConditionExpression": "pk = :e", "ExpressionAttributeValues": { ":e": empty },
+    });
+    let condition = json!({ "pk": { "ComparisonOperator": "EQ", "AttributeValueList": [empty] } });
+    for request in [expression, json!({ "TableName": "clicks", "KeyConditions": condition })] {
+        wire.refused("Query", request, "cannot contain an empty string value. Key: pk").await;
+    }
+}

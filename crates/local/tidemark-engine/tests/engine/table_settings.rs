@@ -1,6 +1,6 @@
 //! Settings of a table: time to live, tags and names.
 
-use crate::common::{id, start};
+use crate::common::{id, item, start};
 use serde_json::{Value, json};
 
 fn expire(enabled: bool, attribute: &str) -> Value {
@@ -126,4 +126,19 @@ async fn one_request_changes_at_most_one_index() {
     });
     let (name, answer) = wire.error("UpdateTable", request).await;
     assert_eq!(name, "LimitExceededException", "{answer}");
+}
+
+#[tokio::test]
+async fn an_arn_stands_for_the_tables_name() {
+    let (_engine, wire) = start(1).await;
+    let described = wire.ok("DescribeTable", json!({ "TableName": "clicks" })).await;
+    let arn = &described["Table"]["TableArn"];
+    wire.ok("PutItem", json!({ "TableName": arn, "Item": item("a", "1", 1) })).await;
+    wire.ok(
+        "TransactWriteItems",
+        json!({ "TransactItems": [{ "Put": { "TableName": arn, "Item": item("a", "2", 1) } }] }),
+    )
+    .await;
+    assert_eq!(wire.ok("Scan", json!({ "TableName": arn })).await["Count"], 2);
+    assert_eq!(wire.ok("DescribeTable", json!({ "TableName": arn })).await["Table"]["TableName"], "clicks");
 }
