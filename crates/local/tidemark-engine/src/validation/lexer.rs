@@ -44,7 +44,7 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
                 (if first == '#' { Kind::Name } else { Kind::Value }, if length > 1 { length } else { return None })
             }
             '0'..='9' => (Kind::Number, rest.bytes().take_while(u8::is_ascii_digit).count()),
-            'a'..='z' | 'A'..='Z' | '_' => (Kind::Word, word_length(rest)),
+            'a'..='z' | 'A'..='Z' => (Kind::Word, word_length(rest)),
             '<' if rest.starts_with("<>") => (Kind::Symbol, 2),
             '<' | '>' if rest[1..].starts_with('=') => (Kind::Symbol, 2),
             '=' | '<' | '>' | '(' | ')' | '[' | ']' | '.' | ',' | '+' | '-' => (Kind::Symbol, 1),
@@ -54,6 +54,14 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         start += length;
     }
     Some(tokens)
+}
+
+/// The first word that begins with an underscore. The emulator takes it for a name.
+pub(super) fn misplaced_underscore(text: &str) -> Option<&str> {
+    let is_in_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_#:".contains(&byte);
+    let begins = |at: usize| text[..at].bytes().next_back().is_none_or(|before| !is_in_word(before));
+    let start = text.match_indices('_').map(|(at, _)| at).find(|at| begins(*at))?;
+    text.get(start..start + word_length(&text[start..]))
 }
 
 fn word_length(text: &str) -> usize {

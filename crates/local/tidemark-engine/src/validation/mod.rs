@@ -118,6 +118,9 @@ fn check_action(action: &mut Map<String, Value>, is_rewritten: &mut bool) -> Res
         let Some(text) = action.get(name).and_then(Value::as_str) else { continue };
         let invalid = |why: String| ApiError::validation(format!("Invalid {name}: {why}"));
         nesting::refusal(text).map_or(Ok(()), |why| Err(invalid(why)))?;
+        if let Some(word) = lexer::misplaced_underscore(text) {
+            return Err(invalid(format!(r#"Syntax error; token: "_", near: "{word}""#)));
+        }
         let references = References {
             names: action.get("ExpressionAttributeNames").and_then(Value::as_object),
             values: action.get("ExpressionAttributeValues").and_then(Value::as_object),

@@ -1,5 +1,6 @@
 //! Checks and reads projections.
 
+use super::lexer::Kind;
 use super::parser::{Parser, References};
 use super::path::{Path, clash};
 
@@ -11,8 +12,9 @@ pub(super) fn parse(text: &str, references: References<'_>) -> Option<Result<Vec
     let mut paths = Vec::new();
     loop {
         let Some(path) = parser.path() else {
-            // An undefined name is the emulator's to report.
-            return parser.is_at_end().then(|| Err(syntax_error(&parser)));
+            // The emulator has words for an undefined name.
+            let is_undefined = parser.last().is_some_and(|token| token.kind == Kind::Name);
+            return (!is_undefined).then(|| Err(syntax_error(&parser)));
         };
         paths.push(path);
         if !parser.symbol(",") {

@@ -58,8 +58,16 @@ fn key_names(request: &Map<String, Value>) -> Result<(), ApiError> {
         vec![("attributeDefinitions", request.get("AttributeDefinitions")), ("keySchema", request.get("KeySchema"))];
     for index in indexes {
         names.push(("globalSecondaryIndexes.1.member.keySchema", index.get("KeySchema")));
-        let mut projected = list(index["Projection"].get("NonKeyAttributes")).filter_map(Value::as_str);
-        projected.try_for_each(|name| length("projection.nonKeyAttributes.1.member", name))?;
+        let mut projected = Vec::new();
+        for name in list(index["Projection"].get("NonKeyAttributes")).filter_map(Value::as_str) {
+            length("projection.nonKeyAttributes.1.member", name)?;
+            if projected.contains(&name) {
+                return Err(ApiError::validation(format!(
+                    "One or more parameter values were invalid: Duplicate element in NonKeyAttributes: {name}"
+                )));
+            }
+            projected.push(name);
+        }
     }
     for (place, elements) in names {
         for (number, element) in list(elements).enumerate() {

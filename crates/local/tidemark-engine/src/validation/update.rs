@@ -50,11 +50,15 @@ pub(super) fn parse(text: &str, references: References<'_>) -> Option<Update> {
 
 fn assigned(parser: &mut Parser<'_>) -> Option<()> {
     parser.symbol("=").then_some(())?;
-    operand(parser, 0)?;
-    if parser.symbol("+") || parser.symbol("-") { operand(parser, 0) } else { Some(()) }
+    operand(parser, 0, false)?;
+    if parser.symbol("+") || parser.symbol("-") {
+        operand(parser, 0, false)?;
+    }
+    Some(())
 }
 
-fn operand(parser: &mut Parser<'_>, depth: usize) -> Option<()> {
+/// Reads an operand. Returns whether it is a path.
+fn operand(parser: &mut Parser<'_>, depth: usize, in_function: bool) -> Option<bool> {
     if depth > OPERAND_DEPTH_MAX {
         return None;
     }
@@ -62,25 +66,30 @@ fn operand(parser: &mut Parser<'_>, depth: usize) -> Option<()> {
         if parser.peek().is_some_and(|next| next.text == "(") {
             parser.fault("The expression has redundant parentheses;".to_owned());
         }
-        operand(parser, depth + 1)?;
-        return parser.symbol(")").then_some(());
+        operand(parser, depth + 1, in_function)?;
+        return parser.symbol(")").then_some(false);
     }
     if !parser.is_at_function() {
         return match parser.peek()?.kind {
-            Kind::Value => parser.constant().map(|_| ()),
-            _ => parser.path().map(|_| ()),
+            Kind::Value => parser.constant().map(|_| false),
+            _ => parser.path().map(|_| true),
         };
     }
     let name = parser.next()?.text;
-    parser.symbol("(").then_some(())?;
-    operand(parser, depth + 1)?;
-    while parser.symbol(",") {
-        operand(parser, depth + 1)?;
-    }
     if CONDITION_FUNCTIONS.contains(&name) {
         parser.fault(format!("The function is not allowed in an update expression; function: {name}"));
     } else if !matches!(name, "if_not_exists" | "list_append") {
         parser.fault(format!("Invalid function name; function: {name}"));
+    } else if name == "list_append" && in_function {
+        parser.fault(format!("The function is not allowed to be used this way in an expression; function: {name}"));
     }
-    parser.symbol(")").then_some(())
+    parser.symbol("(").then_some(())?;
+    let is_path = operand(parser, depth + 1, true)?;
+    if name == "if_not_exists" && !is_path {
+        parser.fault(format!("Operator or function requires a document path; operator or function: {name}"));
+    }
+    while parser.symbol(",") {
+        operand(parser, depth + 1, true)?;
+    }
+    parser.symbol(")").then_some(false)
 }

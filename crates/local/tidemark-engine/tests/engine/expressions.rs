@@ -105,6 +105,9 @@ async fn an_update_that_dynamodb_refuses_is_refused() {
         ("SET m.x = :one REMOVE m", "Two document paths overlap with each other"),
         ("SET n = LIST_APPEND(l, :list)", "Invalid function name; function: LIST_APPEND"),
         ("SET n = size(l)", "The function is not allowed in an update expression; function: size"),
+        ("SET l = list_append(list_append(l, :list), :list)", "The function is not allowed to be used this way"),
+        ("SET n = if_not_exists(if_not_exists(n, :one), :one)", "Operator or function requires a document path"),
+        ("SET _n = :one", r#"Syntax error; token: "_", near: "_n""#),
         ("SET n = ((:one))", "The expression has redundant parentheses"),
     ] {
         let request = json!({ "TableName": "clicks", "Key": { "pk": { "S": "a" }, "sk": { "S": "1" } } });
@@ -124,6 +127,8 @@ async fn a_projection_with_unclear_paths_is_refused_everywhere() {
             "Two document paths conflict with each other; must remove or rewrite one of these paths; path one: [m, x], path two: [m, [0]]",
         ),
         ("#m n", "Syntax error; token: \"n\", near: \"#m n\""),
+        ("#m[n]", "Syntax error"),
+        (", #m", "Syntax error"),
         ("#m,", r#"Syntax error; token: "<EOF>", near: ",""#),
     ] {
         let get = json!({

@@ -9,6 +9,7 @@ async fn a_condition_with_unfit_values_is_refused() {
     wire.put("a", "1", 3).await;
     let number = |number: u32| json!({ "N": number.to_string() });
     for (operator, values, part) in [
+        ("eq", vec![number(3)], "Value 'eq' at 'comparisonOperator' failed to satisfy constraint"),
         ("BETWEEN", vec![number(3), number(1)], "lower bound is greater than the upper bound"),
         ("BETWEEN", vec![number(3), json!({ "S": "4" })], "must be of same type"),
         ("IN", vec![number(3), json!({ "S": "4" })], "must be of same type"),
@@ -34,4 +35,12 @@ async fn a_query_for_an_empty_key_is_refused() {
     for request in [expression, json!({ "TableName": "clicks", "KeyConditions": condition })] {
         wire.refused("Query", request, "cannot contain an empty string value. Key: pk").await;
     }
+}
+
+#[tokio::test]
+async fn an_update_with_an_empty_set_is_refused() {
+    let (_engine, wire) = start(1).await;
+    let update = json!({ "n": { "Action": "DELETE", "Value": { "NS": [] } } });
+    let key = json!({ "pk": { "S": "a" }, "sk": { "S": "1" } });
+    wire.refused("UpdateItem", json!({ "TableName": "clicks", "Key": key, "AttributeUpdates": update }), "empty").await;
 }

@@ -82,7 +82,7 @@ async fn a_tag_outside_the_limits_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_too_long_is_refused() {
+async fn a_name_that_is_too_long_or_double_is_refused() {
     let (_engine, wire) = start(1).await;
     let long = "k".repeat(256);
     let create = |key: &str, extra: Value| {
@@ -100,7 +100,9 @@ async fn a_name_that_is_too_long_is_refused() {
     let included = json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": [long] });
     wire.refused("CreateTable", create(&long, Value::Null), "length less than or equal to 255").await;
     wire.refused("CreateTable", create("", Value::Null), "length greater than or equal to 1").await;
+    let twice = json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": ["a", "a"] });
     wire.refused("CreateTable", create("pk", included), "length less than or equal to 255").await;
+    wire.refused("CreateTable", create("pk", twice), "Duplicate element in NonKeyAttributes: a").await;
     wire.ok("CreateTable", create(&long[1..], Value::Null)).await;
     let name = "n".repeat(65_536);
     let key = json!({ "pk": { "S": "a" }, "sk": { "S": "1" } });
