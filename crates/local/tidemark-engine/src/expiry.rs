@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::EngineError;
 
-/// Items that are deleted between two looks at the table.
+/// Items that are read at once.
 const BATCH: usize = 500;
 
 /// While an expired item is deleted, it is listed here. The trigger marks its stream record as the
@@ -25,6 +25,7 @@ WHEN NEW.event_name = 'REMOVE' AND EXISTS (
 END;";
 
 /// A table with a time to live.
+#[derive(PartialEq)]
 struct ExpiringTable {
     name: String,
     attribute: String,
@@ -35,17 +36,26 @@ struct ExpiringTable {
 pub(crate) fn sweep(tables: &Database, connection: &Connection) -> Result<usize, EngineError> {
     let mut deleted = 0;
     for table in expiring_tables(connection)? {
-        loop {
-            let expired = expired(connection, &table)?;
-            let done = delete(tables, connection, &table, &expired)?;
-            deleted += done;
-            // An item that cannot be deleted must not keep the sweep running.
-            if expired.len() < BATCH || done == 0 {
-                break;
-            }
+        match sweep_table(tables, connection, &table) {
+            Ok(items) => deleted += items,
+            // The table was deleted meanwhile.
+            Err(_) if !expiring_tables(connection)?.contains(&table) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(deleted)
+}
+
+fn sweep_table(tables: &Database, connection: &Connection, table: &ExpiringTable) -> Result<usize, EngineError> {
+    let (mut deleted, mut after) = (0, 0);
+    loop {
+        let expired = expired(connection, table, after)?;
+        let Some((last, _)) = expired.last() else { return Ok(deleted) };
+        after = *last;
+        for (_, item) in &expired {
+            deleted += usize::from(delete(tables, connection, table, item)?);
+        }
+    }
 }
 
 fn expiring_tables(connection: &Connection) -> Result<Vec<ExpiringTable>, EngineError> {
@@ -63,49 +73,50 @@ fn expiring_tables(connection: &Connection) -> Result<Vec<ExpiringTable>, Engine
     rows.map(table).collect()
 }
 
-/// The first expired items.
-fn expired(connection: &Connection, table: &ExpiringTable) -> Result<Vec<Map<String, Value>>, EngineError> {
+/// The next expired items after a row, with their rows.
+fn expired(
+    connection: &Connection,
+    table: &ExpiringTable,
+    after: i64,
+) -> Result<Vec<(i64, Map<String, Value>)>, EngineError> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT item_json FROM \"{}\"
-         WHERE CAST(json_extract(item_json, ?1) AS REAL) < ?2 LIMIT ?3",
+        "SELECT rowid, item_json FROM \"{}\"
+         WHERE rowid > ?4 AND CAST(json_extract(item_json, ?1) AS REAL) < ?2 ORDER BY rowid LIMIT ?3",
         table.name.replace('"', "\"\"")
     ))?;
-    let now = Timestamp::now().as_second();
-    let items = statement.query_map(params![table.path(), now, BATCH], |row| row.get::<_, String>(0))?;
-    let items = items.collect::<Result<Vec<_>, _>>()?;
-    Ok(items.iter().filter_map(|item| serde_json::from_str(item).ok()).collect())
+    let parameters = params![table.path(), Timestamp::now().as_second(), BATCH, after];
+    let rows = statement.query_map(parameters, |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    Ok(rows.into_iter().filter_map(|(row, item)| Some((row, serde_json::from_str(&item).ok()?))).collect())
 }
 
+/// Deletes an item. Returns `false` if it got another time meanwhile.
 fn delete(
     tables: &Database,
     connection: &Connection,
     table: &ExpiringTable,
-    items: &[Map<String, Value>],
-) -> Result<usize, EngineError> {
-    let mut deleted = 0;
-    for item in items {
-        let time = &item[&table.attribute];
-        let row = params![table.name, table.path(), time["N"].as_str().unwrap_or_default()];
-        connection.execute("INSERT INTO _tidemark_expiring VALUES (?1, ?2, ?3)", row)?;
-        let keys = table.key_schema.iter().filter_map(|element| element["AttributeName"].as_str());
-        let request = json!({
-            "TableName": table.name,
-            "Key": keys.map(|name| (name.to_owned(), item[name].clone())).collect::<Map<_, _>>(),
-            "ConditionExpression": "#time = :time",
-            "ExpressionAttributeNames": { "#time": table.attribute },
-            "ExpressionAttributeValues": { ":time": time },
-        });
-        let request = serde_json::from_value(request).map_err(|error| EngineError::Database(error.to_string()))?;
-        let outcome = tables.delete_item(request);
-        connection.execute("DELETE FROM _tidemark_expiring", [])?;
-        match outcome {
-            Ok(_) => deleted += 1,
-            // The item got another time meanwhile.
-            Err(DynoxideError::ConditionalCheckFailedException(..)) => {}
-            Err(error) => return Err(EngineError::Database(error.to_string())),
-        }
+    item: &Map<String, Value>,
+) -> Result<bool, EngineError> {
+    let time = &item[&table.attribute];
+    let keys = table.key_schema.iter().filter_map(|element| element["AttributeName"].as_str());
+    let request = json!({
+        "TableName": table.name,
+        "Key": keys.map(|name| (name.to_owned(), item[name].clone())).collect::<Map<_, _>>(),
+        "ConditionExpression": "#time = :time",
+        "ExpressionAttributeNames": { "#time": table.attribute },
+        "ExpressionAttributeValues": { ":time": time },
+    });
+    let request = serde_json::from_value(request).map_err(|error| EngineError::Database(error.to_string()))?;
+    let row = params![table.name, table.path(), time["N"].as_str().unwrap_or_default()];
+    connection.execute("INSERT INTO _tidemark_expiring VALUES (?1, ?2, ?3)", row)?;
+    let row = connection.last_insert_rowid();
+    let outcome = tables.delete_item(request);
+    connection.execute("DELETE FROM _tidemark_expiring WHERE rowid = ?1", [row])?;
+    match outcome {
+        Ok(_) => Ok(true),
+        Err(DynoxideError::ConditionalCheckFailedException(..)) => Ok(false),
+        Err(error) => Err(EngineError::Database(error.to_string())),
     }
-    Ok(deleted)
 }
 
 impl ExpiringTable {

@@ -22,8 +22,8 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding with the highest weight in `Accept-Encoding`. Of equal ones, the first wins, and
-    /// a named one wins over `*`.
+    /// The encoding with the highest weight in `Accept-Encoding`. Of equal ones, the first wins; a
+    /// named one wins over `*`.
     pub(crate) fn accepted(headers: &HeaderMap) -> Option<Self> {
         let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
         let offers: Vec<(String, f32)> = values.flat_map(|value| value.split(',')).map(offer).collect();

@@ -16,6 +16,10 @@ pub(crate) fn described(streams: &Streams, body: Bytes, region: &str) -> Bytes {
     let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else { return body };
     for member in ["Table", "TableDescription"] {
         let Some(description) = answer.get_mut(member) else { continue };
+        if description["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST" {
+            description["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] =
+                description["CreationDateTime"].clone();
+        }
         if let Err(error) = streams.describe(description, region) {
             tracing::warn!(%error, "could not describe a stream");
         }

@@ -31,8 +31,6 @@ pub(crate) struct UpdatePlan {
     creates_nothing: bool,
     /// The paths to return, if the emulator returns too much.
     returned: Vec<Path>,
-    /// Whether the update needs a value that a missing item does not have.
-    needs_value: bool,
     has_outer_or: bool,
 }
 
@@ -57,10 +55,6 @@ pub(crate) async fn execute(proxy: &Proxy, call: Call, mut plan: UpdatePlan) -> 
         if UpdatePlan::is_in_other_state(&body, presence) {
             presence = if presence == Presence::Exists { Presence::Missing } else { Presence::Exists };
             continue;
-        }
-        if plan.needs_value && presence == Presence::Missing && parts.status.is_success() {
-            let message = "The document path provided in the update expression is invalid for update";
-            return Err(ApiError::validation(message));
         }
         let response = Response::from_parts(parts, Body::from(body));
         return proxy::edited(response, |body| plan.reply(Some(presence), body)).await;
@@ -89,9 +83,8 @@ impl UpdatePlan {
         if !creates_nothing && returned != "ALL_OLD" && !(is_part && is_nested) {
             return None;
         }
-        let needs_value = is_nested && creates_nothing;
         let returned = if is_part && is_nested { expressions.updated } else { Vec::new() };
-        Some(Self { request, creates_nothing, returned, needs_value, has_outer_or: expressions.has_outer_or })
+        Some(Self { request, creates_nothing, returned, has_outer_or: expressions.has_outer_or })
     }
 
     /// Whether the steps depend on the item's existence.

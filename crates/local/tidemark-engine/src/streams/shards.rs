@@ -141,7 +141,7 @@ pub(super) fn trim(connection: &Connection, horizon_s: i64) -> rusqlite::Result<
     )
 }
 
-/// The stream's stored shards, oldest first. All shards of a stream that is switched off are closed.
+/// The stream's stored shards, oldest first. A stream that is switched off has only closed shards.
 pub(super) fn select(connection: &Connection, stream: &Stream) -> rusqlite::Result<Vec<Shard>> {
     let mut statement = connection.prepare_cached(
         "SELECT shard_id, parent_id, hash_from, hash_to, starts, ends FROM _tidemark_shards

@@ -144,3 +144,11 @@ async fn an_arn_stands_for_the_tables_name() {
     assert_eq!(wire.ok("Scan", json!({ "TableName": arn })).await["Count"], 2);
     assert_eq!(wire.ok("DescribeTable", json!({ "TableName": arn })).await["Table"]["TableName"], "clicks");
 }
+
+#[tokio::test]
+async fn an_on_demand_table_says_since_when() {
+    let (_engine, wire) = start(1).await;
+    let table = &wire.ok("DescribeTable", json!({ "TableName": "clicks" })).await["Table"];
+    let since = &table["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"];
+    assert!(since.is_number() && *since == table["CreationDateTime"], "{table}");
+}

@@ -32,6 +32,8 @@ async fn an_update_that_only_removes_creates_no_item() {
     for request in [
         update("a", "REMOVE n", "ALL_NEW"),
         update("a", "DELETE n :v REMOVE m, l", "NONE"),
+        // On AWS, too, a path into a missing item is no fault.
+        update("a", "REMOVE m.x, l[0]", "UPDATED_OLD"),
         condition(update("a", "REMOVE n", "NONE"), "attribute_not_exists(pk) OR n = n2"),
         older,
     ] {
@@ -42,7 +44,6 @@ async fn an_update_that_only_removes_creates_no_item() {
     let (name, answer) =
         wire.error("UpdateItem", condition(update("a", "REMOVE n", "NONE"), "attribute_exists(pk)")).await;
     assert_eq!(name, "ConditionalCheckFailedException", "{answer}");
-    wire.refused("UpdateItem", update("a", "REMOVE n.x", "NONE"), "document path").await;
     let (records, _) = wire.read(id(&wire.shards().await[0]), "TRIM_HORIZON", None).await;
     assert_eq!(records, Vec::<Value>::new());
 }
