@@ -73,12 +73,11 @@ fn expiring_tables(connection: &Connection) -> Result<Vec<ExpiringTable>, Engine
     rows.map(table).collect()
 }
 
-/// The next expired items after a row, with their rows.
-fn expired(
-    connection: &Connection,
-    table: &ExpiringTable,
-    after: i64,
-) -> Result<Vec<(i64, Map<String, Value>)>, EngineError> {
+/// An item and its row.
+type StoredItem = (i64, Map<String, Value>);
+
+/// The next expired items after a row.
+fn expired(connection: &Connection, table: &ExpiringTable, after: i64) -> Result<Vec<StoredItem>, EngineError> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT rowid, item_json FROM \"{}\"
          WHERE rowid > ?4 AND CAST(json_extract(item_json, ?1) AS REAL) < ?2 ORDER BY rowid LIMIT ?3",
