@@ -1,6 +1,6 @@
 //! Opens the ports: on this machine only, or on the network as well.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use axum::Router;

@@ -1,5 +1,6 @@
 //! Starts a stack in order, and stops it.
 
+mod data_folder;
 mod mappings;
 
 use std::collections::BTreeMap;
@@ -84,7 +85,7 @@ impl RunningStack {
         variables::set(options, &mut stack.functions)?;
         let folder =
             options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let (data, lock) = open_data(options)?;
+        let (data, lock) = data_folder::open(options).await?;
         let data = data.as_deref();
 
         // The port is bound but not listening yet: a port in use is reported before the build, and
@@ -286,29 +287,6 @@ const SUGGESTED_POLICIES: &str = "policies.yaml";
 pub fn suggested_policies(options: &Options) -> Result<String, StartError> {
     let path = options.data_dir.join(SUGGESTED_POLICIES);
     std::fs::read_to_string(&path).map_err(|source| StartError::NoRun { path, source })
-}
-
-/// The data folder, locked for as long as the returned file is open; none with `--in-memory`.
-fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File>), StartError> {
-    if options.in_memory {
-        return Ok((None, None));
-    }
-    let path = &options.data_dir;
-    let failed = |source| StartError::Data { path: path.clone(), source };
-    private_files::folder(path).map_err(failed)?;
-    let path = path.canonicalize().map_err(failed)?;
-    let lock = path.join("lock");
-    // Leaves a folder such as /tmp unchanged, which others may read and which is not the stack's
-    // own; the files in it are private.
-    if lock.exists() {
-        private_files::close(&path).map_err(failed)?;
-    }
-    let lock = private_files::empty_file(&lock).map_err(failed)?;
-    match lock.try_lock() {
-        Ok(()) => Ok((Some(path), Some(lock))),
-        Err(std::fs::TryLockError::WouldBlock) => Err(StartError::DataInUse(path)),
-        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
-    }
 }
 
 /// Treats an empty option as unset: an environment variable may exist and be empty.

@@ -60,8 +60,9 @@ impl Api {
         let values = response.headers().get_all(name).iter().map(|value| value.to_str().unwrap().to_owned());
         let values = values.collect::<Vec<_>>().join(", ");
         let body = response.text().await.unwrap();
+        let whole = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
         match status {
-            200 if body == result.to_string() || result == body => format!("the whole result, {values}"),
+            200 if body == whole => format!("the whole result, {values}"),
             200 if values.is_empty() => "no effect".to_owned(),
             200 => values,
             _ => status.to_string(),
