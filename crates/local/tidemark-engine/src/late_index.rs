@@ -1,6 +1,6 @@
 //! Keeps items with keys of a wrong type out of an index that is added to an existing table.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use serde_json::{Map, Value};
 
 /// Removes such items from the indexes that an `UpdateTable` has created, and makes SQLite ignore
@@ -23,13 +23,13 @@ pub(crate) fn exclude_misfits(connection: &Connection, request: &Map<String, Val
         let fits = fits.join(" AND ");
         let place = quoted(&format!("{table}::gsi::{index}"));
         let trigger = quoted(&format!("{table}::gsi::{index}::types"));
-        connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE;
-             CREATE TRIGGER {trigger} BEFORE INSERT ON {place} WHEN NOT ({}) BEGIN SELECT RAISE(IGNORE); END;
-             DELETE FROM {place} WHERE NOT ({fits});
-             COMMIT;",
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        transaction.execute_batch(&format!(
+            "CREATE TRIGGER {trigger} BEFORE INSERT ON {place} WHEN NOT ({}) BEGIN SELECT RAISE(IGNORE); END;
+             DELETE FROM {place} WHERE NOT ({fits});",
             fits.replace("item_json", "NEW.item_json")
         ))?;
+        transaction.commit()?;
     }
     Ok(())
 }
