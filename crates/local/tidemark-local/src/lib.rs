@@ -17,6 +17,7 @@ pub mod banner;
 mod buckets;
 pub mod build;
 pub mod cli;
+mod dynamic_references;
 pub mod dynamodb;
 pub mod event_source_mapping;
 mod event_stream;

@@ -136,6 +136,11 @@ impl Secrets {
         &self.tokens
     }
 
+    /// The value of a secret, by the ids that `GetSecretValue` accepts.
+    pub(crate) fn value(&self, id: &str) -> Option<&str> {
+        self.get(id)?.value.as_deref()
+    }
+
     /// Finds a secret by name, by ARN, or by an ARN without its random suffix.
     fn get(&self, id: &str) -> Option<&Stored> {
         let partial =

@@ -20,6 +20,7 @@ use crate::aws_domains::AwsDomains;
 use crate::buckets::Buckets;
 use crate::build::{self, Binaries};
 use crate::cli::Options;
+use crate::dynamic_references;
 use crate::dynamodb::{self, Identity};
 use crate::faults::Faults;
 use crate::functions::{Endpoints, Functions, binary_in};
@@ -125,9 +126,10 @@ impl RunningStack {
         let faults = Arc::new(Faults::default());
         let binary = |function: &Function| paths.get(&function.logical_id).cloned().unwrap_or_default();
         let metrics = Arc::new(Metrics::default());
+        let secrets = Arc::new(Secrets::open(&stack.secrets, data, &tokens(options))?);
+        dynamic_references::replace(&mut stack.functions, &stack.ssm_parameters, &secrets);
         let functions =
             Functions::new(&api_addresses::at_home(&stack.functions, &apis), binary, endpoints, &faults, &metrics);
-        let secrets = Arc::new(Secrets::open(&stack.secrets, data, &tokens(options))?);
         let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
         let http_apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
         let limits = &options.sockets;

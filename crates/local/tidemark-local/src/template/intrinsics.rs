@@ -246,7 +246,13 @@ impl<'a> Resolver<'a> {
                 let zones = ZONES.map(|zone| node.text(format!("{}{zone}", crate::arn::REGION)));
                 Some(node.with(NodeKind::List(zones.into())))
             }
-            "Fn::ImportValue" => Some(node.text(format!("imported-{}", self.text(argument)?))),
+            "Fn::ImportValue" => {
+                let name = self.text(argument)?;
+                let message =
+                    format!("the export {name} of another stack is not known here, so it is \"imported-{name}\"");
+                self.problems.ignored(node, message);
+                Some(node.text(format!("imported-{name}")))
+            }
             "Fn::Length" => match self.resolve(argument)?.items() {
                 Some(items) => Some(node.text(items.len().to_string())),
                 None => self.wrong(argument, "Length takes a list"),

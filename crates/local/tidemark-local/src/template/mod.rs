@@ -10,6 +10,7 @@ mod authorizers;
 mod buckets;
 mod event_invoke;
 mod event_rules;
+mod expand;
 mod function;
 mod function_url;
 mod gateway_v2;
@@ -63,7 +64,7 @@ const STACK_ID: &str =
 const SERVERLESS_TRANSFORM: &str = "AWS::Serverless-2016-10-31";
 
 /// Transforms without effect on the resources that run here.
-const IGNORED_TRANSFORMS: [&str; 2] = ["AWS::LanguageExtensions", "AWS::SecretsManager-2020-07-23"];
+const IGNORED_TRANSFORMS: [&str; 1] = ["AWS::SecretsManager-2020-07-23"];
 
 /// Attributes of a resource that are only checked for errors here.
 const RESOURCE_CLOUD_ONLY: [&str; 4] = ["DeletionPolicy", "UpdateReplacePolicy", "UpdatePolicy", "CreationPolicy"];
@@ -94,7 +95,8 @@ impl Template {
 pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Template, TemplateError> {
     let root = yaml::parse(yaml)?;
     let problems = Problems::default();
-    let merged = globals::merge(&root, &problems);
+    let expanded = expand::expand(&root, parameters, &problems);
+    let merged = globals::merge(&expanded, &problems);
     let stack = {
         let resolver = Resolver::new(&merged, parameters, &problems);
         sections(&merged, &resolver);
@@ -125,7 +127,7 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
 fn transforms(section: &Node, resolver: &Resolver<'_>) {
     for transform in section.items().unwrap_or(std::slice::from_ref(section)) {
         match transform.as_text() {
-            Some(SERVERLESS_TRANSFORM) => {}
+            Some(SERVERLESS_TRANSFORM | expand::LANGUAGE_EXTENSIONS) => {}
             Some(name) if IGNORED_TRANSFORMS.contains(&name) => {
                 resolver.problems.ignored(transform, format!("the transform {name} has no effect on this machine"));
             }
@@ -189,6 +191,10 @@ fn local(
     let attributes = Properties::new(resolver, resource);
     for known in ["Type", "DependsOn", "Condition", "Metadata"] {
         attributes.raw(known);
+    }
+    if let Some(connectors) = attributes.raw("Connectors") {
+        let message = "Connectors are not supported on this machine: write the permission in Policies of the function";
+        resolver.problems.at(connectors, message);
     }
     let nothing = resource.with(NodeKind::Map(Vec::new()));
     let properties = Properties::new(resolver, attributes.raw("Properties").unwrap_or(&nothing));

@@ -8,8 +8,11 @@ use crate::arn::{self, ACCOUNT, REGION};
 use crate::eventbridge::{DEFAULT_BUS, bus_arn, bus_name};
 
 pub(super) const TABLE: &str = "AWS::DynamoDB::Table";
+pub(super) const GLOBAL_TABLE: &str = "AWS::DynamoDB::GlobalTable";
 pub(super) const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
 pub(super) const FUNCTION: &str = "AWS::Serverless::Function";
+/// CloudFormation's function, which is read as SAM's.
+pub(super) const CLOUD_FUNCTION: &str = "AWS::Lambda::Function";
 pub(super) const HTTP_API: &str = "AWS::Serverless::HttpApi";
 pub(super) const REST_API: &str = "AWS::Serverless::Api";
 pub(super) const EVENT_SOURCE_MAPPING: &str = "AWS::Lambda::EventSourceMapping";
@@ -78,8 +81,7 @@ const CLOUD_ONLY: [&str; 20] = [
 
 /// Types that invoke functions or decide on their requests, with a way out. Without such a
 /// resource, functions would not see what they see on AWS.
-const REFUSED: [(&str, &str); 10] = [
-    ("AWS::Lambda::Function", "write it as AWS::Serverless::Function"),
+const REFUSED: [(&str, &str); 9] = [
     ("AWS::ApiGateway::RestApi", "write it as AWS::Serverless::Api"),
     ("AWS::Pipes::Pipe", "write it as an event of the function"),
     ("AWS::Serverless::Application", "run the nested template by itself with --template"),

@@ -1,6 +1,7 @@
 //! Tests of small templates, valid and invalid.
 #![allow(clippy::unwrap_used)]
 
+mod expand;
 mod fifo;
 mod gateway_v2;
 mod intrinsics;
@@ -340,7 +341,7 @@ fn bad_schedules_are_rejected() {
 
 #[test]
 fn unsupported_parts_are_ignored_with_warning_or_refused_by_strict() {
-    let yaml = "Transform: [AWS::Serverless-2016-10-31, AWS::LanguageExtensions]
+    let yaml = "Transform: [AWS::Serverless-2016-10-31, AWS::SecretsManager-2020-07-23]
 Parameters:
   Vpc: { Type: 'AWS::EC2::VPC::Id', Label: the network }
 Resources:
@@ -352,7 +353,7 @@ Resources:
     Properties: { Vpc: !Ref Vpc }
 ";
     let expected = [
-        "line 1, column 41: Transform.1: the transform AWS::LanguageExtensions has no effect on this machine",
+        "line 1, column 41: Transform.1: the transform AWS::SecretsManager-2020-07-23 has no effect on this machine",
         "line 3, column 8: Parameters.Vpc: the parameter Vpc has no default, so it is \"local-Vpc\" here; --parameter Vpc=VALUE sets it",
         "line 7, column 27: Resources.Queue.Properties.Colour: Colour of a queue has no effect on this machine",
         "line 9, column 5: Resources.Odd: Odd is left out: AWS::Batch::JobQueue has no part on this machine",
