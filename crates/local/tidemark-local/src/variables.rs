@@ -197,7 +197,7 @@ Resources:
     }
 
     #[test]
-    fn env_vars_replace_declared_variables_by_id_name_or_for_all() {
+    fn env_vars_replace_declared_variables_of_one_function_or_all() {
         for owner in ["Orders", "the-orders", "Parameters"] {
             let file = format!(r#"{{"{owner}": {{"SIZE": 2, "OTHER": "x"}}, "Missing": {{"SIZE": 3}}}}"#);
             let found = variables(&[("v", &file)], &["--env-vars", "{}/v"]).expect("valid");

@@ -201,7 +201,7 @@ mod tests {
             json!({"playerCount": -2}),
             json!({"hints": "yes"}),
             json!({"words": "mine"}),
-            json!({"language": "fr"}),
+            json!({"language": "it"}),
             json!({"language": 1}),
             json!({"words": null, "timelimit": 80}),
             json!([80, 3, 8, true, "both"]),

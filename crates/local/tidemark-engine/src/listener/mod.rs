@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_sent_head_ends_the_connection_and_a_pause_does_not() {
+    async fn half_sent_head_ends_its_connection_a_pause_does_not() {
         let address = start(Duration::from_millis(50)).await;
         let mut half = TcpStream::connect(address).await.expect("a connection");
         half.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n").await.expect("sent");
