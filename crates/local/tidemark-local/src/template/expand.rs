@@ -127,21 +127,23 @@ fn substituted(node: &Node, identifier: &str, value: &str) -> Node {
     }
 }
 
+/// Converts the name and the value of a property.
+type Convert = fn(&str, &Node) -> (String, Node);
+
 /// The resources in the forms that are read: a global table is a table, and CloudFormation's
 /// function is SAM's without events.
 fn converted(section: &Node) -> Node {
     let resources = section.entries().iter().map(|(id, resource)| {
-        let (kind, properties): (_, fn(&str, &Node) -> (String, Node)) =
-            match resource.get("Type").and_then(Node::as_text) {
-                Some(resources::GLOBAL_TABLE) => (resources::TABLE, |name, value| (name.to_owned(), value.clone())),
-                Some(resources::CLOUD_FUNCTION) => (resources::FUNCTION, function_property),
-                _ => return (id.clone(), resource.clone()),
-            };
+        let (kind, convert): (_, Convert) = match resource.get("Type").and_then(Node::as_text) {
+            Some(resources::GLOBAL_TABLE) => (resources::TABLE, |name, value| (name.to_owned(), value.clone())),
+            Some(resources::CLOUD_FUNCTION) => (resources::FUNCTION, function_property),
+            _ => return (id.clone(), resource.clone()),
+        };
         let entries = resource.entries().iter().map(|(name, value)| {
             let value = match name.as_str() {
                 "Type" => value.text(kind),
                 "Properties" => {
-                    let entries = value.entries().iter().map(|(name, value)| properties(name, value));
+                    let entries = value.entries().iter().map(|(name, value)| convert(name, value));
                     value.with(NodeKind::Map(entries.collect()))
                 }
                 _ => value.clone(),
