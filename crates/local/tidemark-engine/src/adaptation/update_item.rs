@@ -26,7 +26,6 @@ const STEPS_MAX: usize = 16;
 /// How to execute an `UpdateItem`.
 #[derive(Debug, Clone)]
 pub(crate) struct UpdatePlan {
-    request: Map<String, Value>,
     /// The update only takes something away, so it creates no item.
     creates_nothing: bool,
     /// The paths to return, if the emulator returns too much.
@@ -35,18 +34,16 @@ pub(crate) struct UpdatePlan {
 }
 
 /// Executes the request in one or more steps.
-pub(crate) async fn execute(proxy: &Proxy, call: Call, mut plan: UpdatePlan) -> Result<Response, ApiError> {
-    // The meter may have changed the request.
-    if let Ok(Value::Object(request)) = serde_json::from_slice(&call.body) {
-        plan.request = request;
-    }
-    if !plan.asks_for_presence() {
+pub(crate) async fn execute(proxy: &Proxy, call: Call, plan: UpdatePlan) -> Result<Response, ApiError> {
+    // The meter and the throttle may have changed the request since the plan was made.
+    let request: Map<String, Value> = serde_json::from_slice(&call.body).map_err(ApiError::internal)?;
+    if !plan.asks_for_presence(&request) {
         let response = proxy.send(call).await?;
-        return proxy::edited(response, |body| plan.reply(None, body)).await;
+        return proxy::edited(response, |body| plan.reply(&request, None, body)).await;
     }
     let mut presence = Presence::Exists;
     for _ in 0..STEPS_MAX {
-        let (operation, body) = plan.step(presence);
+        let (operation, body) = plan.step(&request, presence);
         let mut step = Call { operation: operation.to_owned(), body, ..call.clone() };
         let target = HeaderValue::from_str(&format!("DynamoDB_20120810.{operation}")).map_err(ApiError::internal)?;
         step.headers.insert("x-amz-target", target);
@@ -57,7 +54,7 @@ pub(crate) async fn execute(proxy: &Proxy, call: Call, mut plan: UpdatePlan) -> 
             continue;
         }
         let response = Response::from_parts(parts, Body::from(body));
-        return proxy::edited(response, |body| plan.reply(Some(presence), body)).await;
+        return proxy::edited(response, |body| plan.reply(&request, Some(presence), body)).await;
     }
     Err(ApiError::internal("the item appeared and vanished at each step of an update"))
 }
@@ -84,21 +81,21 @@ impl UpdatePlan {
             return None;
         }
         let returned = if is_part && is_nested { expressions.updated } else { Vec::new() };
-        Some(Self { request, creates_nothing, returned, has_outer_or: expressions.has_outer_or })
+        Some(Self { creates_nothing, returned, has_outer_or: expressions.has_outer_or })
     }
 
     /// Whether the steps depend on the item's existence.
-    fn asks_for_presence(&self) -> bool {
-        let is_conditional_by_older_api = self.request.contains_key("Expected");
-        let wants_old = self.request.get("ReturnValues").is_some_and(|wanted| wanted == "ALL_OLD");
+    fn asks_for_presence(&self, request: &Map<String, Value>) -> bool {
+        let is_conditional_by_older_api = request.contains_key("Expected");
+        let wants_old = request.get("ReturnValues").is_some_and(|wanted| wanted == "ALL_OLD");
         (self.creates_nothing || wants_old) && !is_conditional_by_older_api
     }
 
     /// The operation and the body of a step. A missing item, of which nothing can be taken away, is
     /// "deleted" instead: that checks the caller's condition and writes nothing.
-    fn step(&self, presence: Presence) -> (&'static str, Bytes) {
+    fn step(&self, request: &Map<String, Value>, presence: Presence) -> (&'static str, Bytes) {
         let deletes = presence == Presence::Missing && self.creates_nothing;
-        let mut request = self.request.clone();
+        let mut request = request.clone();
         if deletes {
             for member in ["UpdateExpression", "AttributeUpdates", "ReturnValues"] {
                 request.remove(member);
@@ -118,7 +115,7 @@ impl UpdatePlan {
         request.insert("ReturnValuesOnConditionCheckFailure".to_owned(), json!("ALL_OLD"));
         if request.contains_key("AttributeUpdates") {
             // The older API cannot be mixed with expressions.
-            let value = self.request["Key"][&key].clone();
+            let value = request["Key"][&key].clone();
             let expected = match presence {
                 Presence::Exists => json!({ key: { "Value": value } }),
                 Presence::Missing => json!({ key: { "Exists": false } }),
@@ -147,9 +144,9 @@ impl UpdatePlan {
     }
 
     /// The reply for the caller.
-    fn reply(&self, presence: Option<Presence>, body: Bytes) -> Bytes {
+    fn reply(&self, request: &Map<String, Value>, presence: Option<Presence>, body: Bytes) -> Bytes {
         let Ok(Value::Object(mut reply)) = serde_json::from_slice(&body) else { return body };
-        if self.request.get("ReturnValuesOnConditionCheckFailure").is_none_or(|wanted| wanted != "ALL_OLD") {
+        if request.get("ReturnValuesOnConditionCheckFailure").is_none_or(|wanted| wanted != "ALL_OLD") {
             reply.remove("Item");
         }
         let attributes = reply.remove("Attributes").filter(|_| presence != Some(Presence::Missing));

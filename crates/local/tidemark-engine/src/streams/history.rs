@@ -9,8 +9,32 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::arn;
 
-pub(super) const SCHEMA: &str = "
-CREATE TABLE IF NOT EXISTS _tidemark_streams (
+/// A trigger on the catalogue that records a new stream.
+macro_rules! begins {
+    () => {
+        "BEGIN
+    INSERT OR REPLACE INTO _tidemark_streams VALUES
+        (NEW.table_name, NEW.stream_label, COALESCE(NEW.stream_view_type, 'NEW_AND_OLD_IMAGES'), NEW.key_schema, NULL, NULL);
+    UPDATE _tables SET stream_view_type = 'NEW_AND_OLD_IMAGES' WHERE table_name = NEW.table_name;
+END;
+"
+    };
+}
+
+/// The same for the end of a stream.
+macro_rules! ends {
+    () => {
+        "BEGIN
+    UPDATE _tidemark_streams SET ended_at = unixepoch(), ends = (
+        SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) FROM _stream_records WHERE table_name = OLD.table_name)
+    WHERE table_name = OLD.table_name AND ended_at IS NULL;
+END;
+"
+    };
+}
+
+pub(super) const SCHEMA: &str = concat!(
+    "CREATE TABLE IF NOT EXISTS _tidemark_streams (
     table_name TEXT NOT NULL,
     label TEXT NOT NULL,
     view_type TEXT NOT NULL,
@@ -19,33 +43,22 @@ CREATE TABLE IF NOT EXISTS _tidemark_streams (
     ended_at INTEGER,
     PRIMARY KEY (table_name, label)
 );
-CREATE TRIGGER IF NOT EXISTS _tidemark_stream_with_table AFTER INSERT ON _tables WHEN NEW.stream_enabled = 1 BEGIN
-    INSERT OR REPLACE INTO _tidemark_streams VALUES
-        (NEW.table_name, NEW.stream_label, COALESCE(NEW.stream_view_type, 'NEW_AND_OLD_IMAGES'), NEW.key_schema, NULL, NULL);
-    UPDATE _tables SET stream_view_type = 'NEW_AND_OLD_IMAGES' WHERE table_name = NEW.table_name;
-END;
-CREATE TRIGGER IF NOT EXISTS _tidemark_stream_on AFTER UPDATE OF stream_label ON _tables
-WHEN NEW.stream_enabled = 1 AND NEW.stream_label IS NOT OLD.stream_label BEGIN
-    INSERT OR REPLACE INTO _tidemark_streams VALUES
-        (NEW.table_name, NEW.stream_label, COALESCE(NEW.stream_view_type, 'NEW_AND_OLD_IMAGES'), NEW.key_schema, NULL, NULL);
-    UPDATE _tables SET stream_view_type = 'NEW_AND_OLD_IMAGES' WHERE table_name = NEW.table_name;
-END;
-CREATE TRIGGER IF NOT EXISTS _tidemark_stream_off AFTER UPDATE OF stream_enabled ON _tables
-WHEN OLD.stream_enabled = 1 AND NEW.stream_enabled = 0 BEGIN
-    UPDATE _tidemark_streams SET ended_at = unixepoch(), ends = (
-        SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) FROM _stream_records WHERE table_name = OLD.table_name)
-    WHERE table_name = OLD.table_name AND ended_at IS NULL;
-END;
-CREATE TRIGGER IF NOT EXISTS _tidemark_stream_without_table AFTER DELETE ON _tables WHEN OLD.stream_enabled = 1 BEGIN
-    UPDATE _tidemark_streams SET ended_at = unixepoch(), ends = (
-        SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) FROM _stream_records WHERE table_name = OLD.table_name)
-    WHERE table_name = OLD.table_name AND ended_at IS NULL;
-END;
--- The streams of a database that an earlier version created.
+CREATE TRIGGER IF NOT EXISTS _tidemark_stream_with_table AFTER INSERT ON _tables WHEN NEW.stream_enabled = 1 ",
+    begins!(),
+    "CREATE TRIGGER IF NOT EXISTS _tidemark_stream_on AFTER UPDATE OF stream_label ON _tables
+WHEN NEW.stream_enabled = 1 AND NEW.stream_label IS NOT OLD.stream_label ",
+    begins!(),
+    "CREATE TRIGGER IF NOT EXISTS _tidemark_stream_off AFTER UPDATE OF stream_enabled ON _tables
+WHEN OLD.stream_enabled = 1 AND NEW.stream_enabled = 0 ",
+    ends!(),
+    "CREATE TRIGGER IF NOT EXISTS _tidemark_stream_without_table AFTER DELETE ON _tables WHEN OLD.stream_enabled = 1 ",
+    ends!(),
+    "-- The streams of a database that an earlier version created.
 INSERT OR IGNORE INTO _tidemark_streams
     SELECT table_name, stream_label, COALESCE(stream_view_type, 'NEW_AND_OLD_IMAGES'), key_schema, NULL, NULL
     FROM _tables WHERE stream_enabled = 1 AND stream_label IS NOT NULL;
-UPDATE _tables SET stream_view_type = 'NEW_AND_OLD_IMAGES' WHERE stream_enabled = 1;";
+UPDATE _tables SET stream_view_type = 'NEW_AND_OLD_IMAGES' WHERE stream_enabled = 1;"
+);
 
 const COLUMNS: &str = "SELECT table_name, label, view_type, key_schema, ends FROM _tidemark_streams";
 
