@@ -53,8 +53,11 @@ async fn request(
     if admin.mappings.get().is_none() {
         return starting();
     }
-    // Lambda's API is at the root of the port. Its paths begin with a date.
-    if actions::LAMBDA.action_at(request.method().as_str(), request.uri().path()).is_some() {
+    // Lambda's API is at the root of the port. Its paths begin with a date, so that others need no
+    // search in its list.
+    let path = request.uri().path();
+    let is_dated = path.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+    if is_dated && actions::LAMBDA.action_at(request.method().as_str(), path).is_some() {
         return invoke_api::refuse(request.method().clone(), request.uri().clone()).await;
     }
     apis.serve(request, client.address).await

@@ -11,20 +11,15 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::added_headers::added;
 use super::event::is_text;
-use super::multi_value::{Multiple, last};
+use super::multi_value::{Multiple, all_headers, last};
 use crate::arn;
 
 /// The event for a request to the listener `listener`. With `multi_value`, all values of headers
 /// and parameters are in lists.
 pub(super) fn build(parts: &Parts, body: &Bytes, listener: &str, multi_value: bool, source_ip: IpAddr) -> Value {
-    let mut headers = Multiple::new();
-    for (name, value) in &parts.headers {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        headers.entry(name.as_str().to_owned()).or_default().push(value);
-    }
-    headers.extend(added(parts, source_ip).map(|(name, value)| (name.to_ascii_lowercase(), vec![value])));
+    let headers = all_headers(parts, source_ip).into_iter();
+    let headers: Multiple = headers.map(|(name, values)| (name.to_ascii_lowercase(), values)).collect();
     // A load balancer does not decode parameters.
     let mut query = Multiple::new();
     for pair in parts.uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
