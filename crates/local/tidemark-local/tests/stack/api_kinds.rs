@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
-use crate::support::Stage;
+use crate::support::{BALANCER, Stage};
 
 const KINDS: [(&str, &str); 5] = [
     ("HTTP API, format 2.0", "ServerlessHttpApi"),
@@ -22,20 +22,6 @@ Old: { Type: HttpApi, Properties: { ApiId: !Ref Old, Method: ANY, Path: '/v1/ite
 OldList: { Type: HttpApi, Properties: { ApiId: !Ref Old, Method: ANY, Path: '/v1/items', PayloadFormatVersion: '1.0' } }
 Rest: { Type: Api, Properties: { Method: ANY, Path: '/v1/items/{id}' } }
 RestList: { Type: Api, Properties: { Method: ANY, Path: '/v1/items' } }";
-
-const RESOURCES: &str = "
-  Old: { Type: AWS::Serverless::HttpApi }
-  Balancer: { Type: AWS::ElasticLoadBalancingV2::LoadBalancer, Properties: { Scheme: internal } }
-  Group:
-    Type: AWS::ElasticLoadBalancingV2::TargetGroup
-    Properties: { TargetType: lambda, Targets: [{ Id: !GetAtt TestFunction.Arn }] }
-  Listener:
-    Type: AWS::ElasticLoadBalancingV2::Listener
-    Properties:
-      LoadBalancerArn: !Ref Balancer
-      Port: 80
-      Protocol: HTTP
-      DefaultActions: [{ Type: forward, TargetGroupArn: !Ref Group }]";
 
 /// One API at this address.
 struct Api(String);
@@ -131,7 +117,8 @@ impl Api {
 #[tokio::test]
 async fn each_kind_of_api_does_what_the_table_says() {
     let stage = Stage::new("FunctionUrlConfig: { AuthType: NONE }", EVENTS.trim_start());
-    stage.add_resources(RESOURCES.trim_start_matches('\n'));
+    stage.add_resources("  Old: { Type: AWS::Serverless::HttpApi }");
+    stage.add_resources(BALANCER);
     let running = stage.start().await;
     let mut cells: BTreeMap<usize, (&str, Vec<String>)> = BTreeMap::new();
     for (_, name) in KINDS {

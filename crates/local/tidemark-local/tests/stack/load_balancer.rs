@@ -1,27 +1,17 @@
 //! A function behind a load balancer.
 
-use crate::support::Stage;
+use crate::support::{BALANCER, Stage};
 use reqwest::Client;
 use serde_json::{Value, json};
 
-const BALANCER: &str = "
-  Balancer: { Type: AWS::ElasticLoadBalancingV2::LoadBalancer, Properties: { Scheme: internal } }
-  Group:
-    Type: AWS::ElasticLoadBalancingV2::TargetGroup
-    Properties: { TargetType: lambda, Targets: [{ Id: !GetAtt TestFunction.Arn }] }
+/// A second group, with lists of values, for some paths.
+const LISTS: &str = "
   Lists:
     Type: AWS::ElasticLoadBalancingV2::TargetGroup
     Properties:
       TargetType: lambda
       Targets: [{ Id: !GetAtt TestFunction.Arn }]
       TargetGroupAttributes: [{ Key: lambda.multi_value_headers.enabled, Value: 'true' }]
-  Listener:
-    Type: AWS::ElasticLoadBalancingV2::Listener
-    Properties:
-      LoadBalancerArn: !Ref Balancer
-      Port: 80
-      Protocol: HTTP
-      DefaultActions: [{ Type: forward, TargetGroupArn: !Ref Group }]
   Rule:
     Type: AWS::ElasticLoadBalancingV2::ListenerRule
     Properties:
@@ -34,7 +24,8 @@ const BALANCER: &str = "
 #[tokio::test]
 async fn listener_passes_requests_to_its_rules_target_group() {
     let stage = Stage::new("", "");
-    stage.add_resources(BALANCER.trim_matches('\n'));
+    stage.add_resources(BALANCER);
+    stage.add_resources(LISTS.trim_matches('\n'));
     let running = stage.start().await;
     assert_eq!(running.ignored, []);
     let apis = &running.admin.addresses.apis;

@@ -158,6 +158,20 @@ fn indent(text: &str, spaces: usize) -> String {
     text.lines().map(|line| format!("{}{line}\n", " ".repeat(spaces))).collect()
 }
 
+/// A load balancer before the test function, for [`Stage::add_resources`].
+pub(crate) const BALANCER: &str =
+    "  Balancer: { Type: AWS::ElasticLoadBalancingV2::LoadBalancer, Properties: { Scheme: internal } }
+  Group:
+    Type: AWS::ElasticLoadBalancingV2::TargetGroup
+    Properties: { TargetType: lambda, Targets: [{ Id: !GetAtt TestFunction.Arn }] }
+  Listener:
+    Type: AWS::ElasticLoadBalancingV2::Listener
+    Properties:
+      LoadBalancerArn: !Ref Balancer
+      Port: 80
+      Protocol: HTTP
+      DefaultActions: [{ Type: forward, TargetGroupArn: !Ref Group }]";
+
 const TEMPLATE: &str = r#"
 AWSTemplateFormatVersion: "2010-09-09"
 Transform: AWS::Serverless-2016-10-31
