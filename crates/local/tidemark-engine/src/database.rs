@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode};
 use tempfile::TempDir;
 
@@ -83,9 +84,9 @@ impl Database {
     }
 
     /// Deletes expired items and trims the streams. Returns the number of deleted items.
-    pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
+    pub(crate) fn sweep(&self, now: Timestamp) -> Result<usize, EngineError> {
         let path = self.tables.db_path().map_err(refused)?.unwrap_or_default();
-        let expired = expiry::sweep(&self.tables, &connect(Path::new(&path))?)?;
+        let expired = expiry::sweep(&self.tables, &connect(Path::new(&path))?, now)?;
         self.streams.trim()?;
         Ok(expired)
     }

@@ -32,11 +32,11 @@ struct ExpiringTable {
     key_schema: Vec<Value>,
 }
 
-/// Deletes the expired items of all tables. Returns their number.
-pub(crate) fn sweep(tables: &Database, connection: &Connection) -> Result<usize, EngineError> {
+/// Deletes the items of all tables that have expired at a time. Returns their number.
+pub(crate) fn sweep(tables: &Database, connection: &Connection, now: Timestamp) -> Result<usize, EngineError> {
     let mut deleted = 0;
     for table in expiring_tables(connection)? {
-        match sweep_table(tables, connection, &table) {
+        match sweep_table(tables, connection, &table, now) {
             Ok(items) => deleted += items,
             // The table was deleted meanwhile.
             Err(_) if !expiring_tables(connection)?.contains(&table) => {}
@@ -46,10 +46,15 @@ pub(crate) fn sweep(tables: &Database, connection: &Connection) -> Result<usize,
     Ok(deleted)
 }
 
-fn sweep_table(tables: &Database, connection: &Connection, table: &ExpiringTable) -> Result<usize, EngineError> {
+fn sweep_table(
+    tables: &Database,
+    connection: &Connection,
+    table: &ExpiringTable,
+    now: Timestamp,
+) -> Result<usize, EngineError> {
     let (mut deleted, mut after) = (0, 0);
     loop {
-        let expired = expired(connection, table, after)?;
+        let expired = expired(connection, table, now, after)?;
         let Some((last, _)) = expired.last() else { return Ok(deleted) };
         after = *last;
         for (_, item) in &expired {
@@ -77,13 +82,18 @@ fn expiring_tables(connection: &Connection) -> Result<Vec<ExpiringTable>, Engine
 type StoredItem = (i64, Map<String, Value>);
 
 /// The next expired items after a row.
-fn expired(connection: &Connection, table: &ExpiringTable, after: i64) -> Result<Vec<StoredItem>, EngineError> {
+fn expired(
+    connection: &Connection,
+    table: &ExpiringTable,
+    now: Timestamp,
+    after: i64,
+) -> Result<Vec<StoredItem>, EngineError> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT rowid, item_json FROM \"{}\"
          WHERE rowid > ?4 AND CAST(json_extract(item_json, ?1) AS REAL) < ?2 ORDER BY rowid LIMIT ?3",
         table.name.replace('"', "\"\"")
     ))?;
-    let parameters = params![table.path(), Timestamp::now().as_second(), BATCH, after];
+    let parameters = params![table.path(), now.as_second(), BATCH, after];
     let rows = statement.query_map(parameters, |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     Ok(rows.into_iter().filter_map(|(row, item)| Some((row, serde_json::from_str(&item).ok()?))).collect())

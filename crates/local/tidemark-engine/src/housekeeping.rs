@@ -4,6 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::proxy::Proxy;
 use crate::{EngineError, blocking};
 
@@ -26,8 +28,16 @@ impl Housekeeper {
     /// # Errors
     /// When the database fails.
     pub async fn sweep(&self) -> Result<usize, EngineError> {
+        self.sweep_at(Timestamp::now()).await
+    }
+
+    /// The same, with the items that have expired at another time. Streams keep their records.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn sweep_at(&self, now: Timestamp) -> Result<usize, EngineError> {
         let Some(proxy) = self.0.upgrade() else { return Ok(0) };
-        blocking(move || proxy.sweep()).await?
+        blocking(move || proxy.sweep(now)).await?
     }
 
     /// Whether the last write found the disk full.

@@ -15,6 +15,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -79,9 +80,9 @@ impl Proxy {
         Self { database, faults, throttle, meter, authorizer, schemas, writes, is_storage_full, emulator, client }
     }
 
-    /// Deletes expired items and trims the streams. Returns the number of deleted items.
-    pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
-        let deleted = self.database.sweep()?;
+    /// Deletes the items that have expired at a time, and trims the streams. Returns the number of deleted items.
+    pub(crate) fn sweep(&self, now: Timestamp) -> Result<usize, EngineError> {
+        let deleted = self.database.sweep(now)?;
         if deleted > 0 {
             self.writes.notify_all();
         }

@@ -1,13 +1,14 @@
-//! The stack's own routes below `/_local`: health, metrics, environment, faults, expired items, and
-//! the use of IAM policies. Only this machine may call them.
+//! The stack's own routes below `/_local`: health, metrics, environment, faults, expired items, rest
+//! and time for tests, and the use of IAM policies. Only this machine may call them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get};
+use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -15,11 +16,14 @@ use tidemark_engine::{EngineFaults, Housekeeper};
 
 use crate::api_addresses::ApiAddress;
 use crate::event_source_mapping::Mapping;
+use crate::eventbridge::Buses;
 use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
+use crate::mail::Mails;
 use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
 use crate::queues::Queues;
+use crate::settle::{self, SettleError};
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::WebSocketServer;
 
@@ -65,6 +69,10 @@ pub struct AdminState {
     pub housekeeper: Option<Housekeeper>,
     /// The queues of the template.
     pub(crate) queues: Arc<Queues>,
+    /// The event buses.
+    pub(crate) buses: Arc<Buses>,
+    /// The mails that functions sent.
+    pub(crate) mails: Arc<Mails>,
     /// The mappings; set once they run, when the stack is up.
     pub mappings: OnceLock<Vec<Mapping>>,
 }
@@ -89,6 +97,9 @@ pub(crate) fn router(admin: Arc<AdminState>) -> Router {
         .route("/_local/faults", get(faults).put(set_faults))
         .route("/_local/expired", delete(delete_expired))
         .route("/_local/lost", delete(forget_lost))
+        .route("/_local/settle", post(settle))
+        .route("/_local/advance", post(advance))
+        .route("/_local/fail", post(fail))
         .with_state(admin)
 }
 
@@ -229,12 +240,55 @@ async fn delete_expired(State(admin): State<Arc<AdminState>>) -> Response {
     let Some(housekeeper) = &admin.housekeeper else {
         return bad_request("the stack runs on another DynamoDB, which deletes expired items itself");
     };
-    match housekeeper.sweep().await {
+    match housekeeper.sweep_at(admin.functions.clock().now()).await {
         Ok(items) => Json(json!({ "expiredItems": items })).into_response(),
         Err(error) => {
             (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "message": error.to_string() }))).into_response()
         }
     }
+}
+
+/// Answers once everything is at rest.
+async fn settle(State(admin): State<Arc<AdminState>>) -> Response {
+    settled(settle::settle(&admin, settle::PATIENCE).await)
+}
+
+/// Moves the stack's clock.
+async fn advance(State(admin): State<Arc<AdminState>>, Query(by): Query<Advance>) -> Response {
+    settled(settle::advance(&admin, Duration::from_secs(by.seconds), settle::PATIENCE).await)
+}
+
+/// How far the clock moves.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Advance {
+    seconds: u64,
+}
+
+fn settled(outcome: Result<(), SettleError>) -> Response {
+    let status = match &outcome {
+        Ok(()) => return StatusCode::NO_CONTENT.into_response(),
+        Err(SettleError::NotAtRest(_)) => StatusCode::GATEWAY_TIMEOUT,
+        Err(SettleError::TooFar) => StatusCode::BAD_REQUEST,
+        Err(SettleError::Engine(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let message = outcome.err().map(|error| error.to_string());
+    (status, Json(json!({ "message": message }))).into_response()
+}
+
+/// Lets the next invocations of a function fail.
+async fn fail(State(admin): State<Arc<AdminState>>, Query(wanted): Query<Failures>) -> Response {
+    let Some(pool) = admin.functions.get(&wanted.function) else { return bad_request("no function has this name") };
+    admin.faults.fail(&pool.function().name, wanted.times);
+    StatusCode::NO_CONTENT.into_response()
+}
+
+/// Which invocations fail.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failures {
+    function: String,
+    times: u32,
 }
 
 /// Forgets the lost records of one mapping or of all, after a repair.

@@ -10,6 +10,7 @@ use std::process::Stdio;
 
 use serde::Deserialize;
 use tokio::process::Command;
+use tokio::sync::Mutex;
 
 use crate::stack::Function;
 
@@ -211,6 +212,28 @@ fn choose(function: &Function, path: &Path, source: &Path, metadata: &Metadata) 
 /// A name without case and separators: `PutProduct` and `put-product` are one.
 fn squeezed(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|character| character.to_ascii_lowercase()).collect()
+}
+
+/// What [`build_once`] has built, by profile and binaries.
+static BUILT: Mutex<BTreeMap<(String, BTreeSet<Binary>), BTreeMap<Binary, PathBuf>>> = Mutex::const_new(BTreeMap::new());
+
+/// As [`build()`], but only the first call of this process builds.
+///
+/// # Errors
+/// [`BuildError`].
+pub(crate) async fn build_once(
+    profile: &str,
+    binaries: BTreeSet<Binary>,
+) -> Result<BTreeMap<Binary, PathBuf>, BuildError> {
+    // Locked during the build: other tests of the process wait for it.
+    let mut built = BUILT.lock().await;
+    let key = (profile.to_owned(), binaries);
+    if let Some(paths) = built.get(&key) {
+        return Ok(paths.clone());
+    }
+    let paths = build(profile, &key.1).await?;
+    built.insert(key, paths.clone());
+    Ok(paths)
 }
 
 /// Builds the binaries, and returns the path of each.

@@ -1,5 +1,6 @@
 //! The command line. Each flag is also an environment variable, so that `make run` can set it.
 
+use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,33 @@ use clap::Parser;
 use crate::websocket_api::ConnectionLimits;
 
 /// Runs a SAM template on this machine, without Docker or AWS.
+#[derive(Debug, Parser)]
+#[command(name = "tidemark-local", version, args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    /// What to do instead of running until Ctrl-C.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The flags.
+    #[command(flatten)]
+    pub options: Options,
+}
+
+/// What to do instead of running until Ctrl-C.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Starts a stack in memory on free ports, runs a command with its addresses in the environment,
+    /// and ends with the command's status.
+    Test {
+        /// The flags.
+        #[command(flatten)]
+        options: Box<Options>,
+        /// The command and its arguments, after `--`.
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+/// The flags.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "tidemark-local", version)]
 pub struct Options {
@@ -139,9 +167,25 @@ pub struct Options {
     /// Limits of a WebSocket connection.
     #[command(flatten)]
     pub sockets: ConnectionLimits,
+
+    /// Build the functions once in this process.
+    #[arg(skip)]
+    pub build_once: bool,
 }
 
 impl Options {
+    /// The flags of a stack in a test. Variables of the environment count for the others.
+    pub(crate) fn for_tests() -> Result<Self, String> {
+        Ok(Self::try_parse_from(["tidemark-local"]).map_err(|error| error.to_string())?.in_a_test())
+    }
+
+    /// In memory, on free ports of this machine.
+    #[must_use]
+    pub fn in_a_test(self) -> Self {
+        let host = Ipv4Addr::LOCALHOST;
+        Self { host, port: 0, dynamodb_port: 0, s3_port: 0, in_memory: true, ..self }
+    }
+
     /// Uses `template.yml` if there is no `template.yaml` and no other template is named.
     pub fn find_template(&mut self) {
         let other = Path::new("template.yml");
@@ -164,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Options::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub use tidemark_engine::Chance;
 pub struct FunctionFaults {
     /// Only this function, named by its binary or its own name; absent: all functions.
     pub function: Option<String>,
+    /// How many of the next invocations of each function return an error, without running it. A
+    /// function is named by its binary or its own name.
+    pub fail: BTreeMap<String, u32>,
     /// The instance is killed before it sees the request.
     pub kill_before: Chance,
     /// The instance is killed after its response, and the response is lost.
@@ -66,7 +69,7 @@ impl Faults {
     }
 
     /// How often each fault was injected since the start: `kill_before`, `kill_after`,
-    /// `deliver_twice`, `cut`.
+    /// `deliver_twice`, `fail`, `cut`.
     #[must_use]
     pub fn injected(&self) -> BTreeMap<&'static str, u64> {
         self.lock().injected.clone()
@@ -92,6 +95,25 @@ impl Faults {
     /// Replaces the faults of connections.
     pub fn set_sockets(&self, faults: SocketFaults) {
         self.lock().sockets = faults;
+    }
+
+    /// Lets the next `times` invocations of a function fail.
+    pub fn fail(&self, name: &str, times: u32) {
+        self.lock().functions.fail.insert(name.to_owned(), times);
+    }
+
+    /// Whether an invocation of the function `names` returns an error.
+    #[must_use]
+    pub fn fails(&self, names: [&str; 2]) -> bool {
+        let State { functions, injected, .. } = &mut *self.lock();
+        let fails = |name: &&str| functions.fail.get(*name).is_some_and(|left| *left > 0);
+        let due = names.iter().copied().find(fails);
+        if let Some(left) = due.and_then(|name| functions.fail.get_mut(name)) {
+            *left -= 1;
+        }
+        let due = due.is_some();
+        *injected.entry("fail").or_default() += u64::from(due);
+        due
     }
 
     /// Whether to kill the instance of the function `names` before its request.

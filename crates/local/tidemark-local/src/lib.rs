@@ -17,6 +17,7 @@ pub mod banner;
 mod buckets;
 pub mod build;
 pub mod cli;
+pub mod clock;
 mod dynamic_references;
 pub mod dynamodb;
 pub mod event_source_mapping;
@@ -48,6 +49,7 @@ mod routing;
 mod schedules;
 pub mod secret_value;
 pub mod secrets;
+mod settle;
 mod sns;
 mod ssm;
 pub mod stack;
@@ -55,11 +57,15 @@ pub mod start_error;
 pub mod startup;
 pub mod tables;
 pub mod template;
+pub mod test_command;
+pub mod testing;
 mod variables;
 mod waiting_items;
 #[cfg(feature = "watch")]
 mod watch;
 mod websocket_api;
+
+pub use testing::Stack;
 
 #[cfg(not(feature = "aws-domains"))]
 use left_out::aws_domains;

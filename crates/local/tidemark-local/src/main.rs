@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser;
 use tidemark_local::banner;
-use tidemark_local::cli::Options;
+use tidemark_local::cli::{Command, CommandLine};
 use tidemark_local::startup::{RunningStack, read_template, suggested_policies};
+use tidemark_local::test_command;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -17,12 +18,15 @@ use tracing_subscriber::{Layer as _, fmt};
 /// The emulator warns about every error response, also about expected ones.
 const LOG: &str = "info,dynoxide=error";
 
+/// The same for `test`, whose command has its own output.
+const TEST_LOG: &str = "warn,dynoxide=error";
+
 // One worker: most work is passing messages between processes, and a message that another thread
 // must take first costs more than it gains. Long work has threads of its own.
 #[tokio::main(worker_threads = 1)]
 async fn main() -> ExitCode {
     match run().await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE
@@ -30,29 +34,34 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run() -> anyhow::Result<()> {
+async fn run() -> anyhow::Result<ExitCode> {
+    let CommandLine { command, mut options } = CommandLine::parse();
+    let log = if command.is_some() { TEST_LOG } else { LOG };
     let given = std::env::var("TIDEMARK_LOG").ok().and_then(|targets| targets.parse::<Targets>().ok());
-    let targets = given.map_or_else(|| LOG.parse(), Ok).context("the default of TIDEMARK_LOG")?;
+    let targets = given.map_or_else(|| log.parse(), Ok).context("the default of TIDEMARK_LOG")?;
     let lines = fmt::layer().with_target(false).with_writer(std::io::stderr);
     let lines = lines.with_ansi(std::io::stderr().is_terminal()).compact();
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
-    let mut options = Options::parse();
+    if let Some(Command::Test { mut options, command }) = command {
+        options.find_template();
+        return Ok(ExitCode::from(test_command::run(*options, &command).await?));
+    }
     options.find_template();
     if options.check {
         println!("{}", banner::checked(&read_template(&options)?));
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     if options.suggest_policies {
         print!("{}", suggested_policies(&options)?);
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
 
     let running = tokio::select! {
         running = RunningStack::start(&options) => running?,
-        _ = interrupt.recv() => return Ok(()),
-        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
+        _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
     };
     println!("{}", banner::text(&running));
 
@@ -66,5 +75,5 @@ async fn run() -> anyhow::Result<()> {
         // A second Ctrl-C ends the process at once; the instances end with it.
         _ = interrupt.recv() => {}
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

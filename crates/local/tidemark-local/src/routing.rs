@@ -16,7 +16,7 @@ use crate::function_api;
 use crate::guard;
 use crate::http_api::HttpApis;
 use crate::invoke_api;
-use crate::mail::{self, Mails};
+use crate::mail;
 use crate::queues;
 use crate::secrets::{self, Secrets};
 use crate::websocket_api;
@@ -26,7 +26,7 @@ pub(crate) fn router(shared: &Shared, secrets: Arc<Secrets>, messaging: Router) 
     let admin = &shared.0;
     let mut own = admin_routes::router(Arc::clone(admin))
         .merge(secrets::router(secrets, Arc::clone(&admin.policies)))
-        .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&admin.policies)))
+        .merge(mail::router(Arc::clone(&admin.mails), Arc::clone(&admin.policies)))
         .merge(queues::router(Arc::clone(&admin.queues), Arc::clone(&admin.policies)))
         .merge(invoke_api::router(Arc::clone(&admin.functions), Arc::clone(&admin.policies)))
         .merge(function_api::router(Arc::clone(&admin.functions), Arc::clone(&admin.policies)))

@@ -1,7 +1,6 @@
 //! Records that were read from a shard and wait for their batch.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
 use super::record::StreamRecord;
 use super::window::{Admission, Windows};
@@ -12,7 +11,6 @@ pub(super) struct Buffer {
     records: VecDeque<StreamRecord>,
     wanted: usize,
     size_bytes: usize,
-    since: Option<Instant>,
 }
 
 /// Limits of a batch.
@@ -56,9 +54,6 @@ impl Buffer {
             self.size_bytes += record.size_bytes();
             self.records.push_back(record);
         }
-        if self.wanted > 0 {
-            self.since.get_or_insert_with(Instant::now);
-        }
     }
 
     /// Whether a full batch is buffered.
@@ -71,12 +66,6 @@ impl Buffer {
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
-    }
-
-    /// How long the oldest record that passed the filters has waited here.
-    #[must_use]
-    pub(super) fn waited(&self) -> Duration {
-        self.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
     /// The number of waiting records that passed the filters, and the creation time of the first,
@@ -116,7 +105,6 @@ impl Buffer {
             }
         }
         self.size_bytes -= size_bytes;
-        self.since = (self.wanted > 0).then(Instant::now);
         match through {
             None => NextBatch::Nothing,
             Some(through) if batch.is_empty() => NextBatch::Skipped(through),
@@ -127,6 +115,8 @@ impl Buffer {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::value::RawValue;
 
     use super::*;

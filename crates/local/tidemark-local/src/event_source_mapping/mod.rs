@@ -40,6 +40,7 @@ use crate::metrics::Subject;
 use crate::policies::{Policies, Request};
 use crate::queues::Queues;
 use crate::stack::{Queue, StartingPosition, StreamMapping};
+use progress::NotedProgress;
 use checkpoint::{Checkpoint, Checkpoints};
 use failure_destination::FailureDestination;
 use filter::{FilterError, Filters};
@@ -69,6 +70,7 @@ pub struct Mapping {
     pub progress: Arc<Progress>,
     destination: FailureDestination,
     checkpoints: Arc<Checkpoints>,
+    polls: watch::Sender<u64>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -87,6 +89,8 @@ pub(crate) struct MappingContext {
     destination: FailureDestination,
     progress: Arc<Progress>,
     writes: Option<watch::Receiver<()>>,
+    /// The number of the last poll that somebody wanted.
+    polls: watch::Sender<u64>,
 }
 
 impl MappingContext {
@@ -155,6 +159,7 @@ impl Mapping {
             stream_arn: source.stream_arn,
             progress: Arc::clone(&progress),
             writes: source.writes,
+            polls: watch::Sender::new(0),
             name: name.clone(),
             pool,
             mapping,
@@ -162,10 +167,11 @@ impl Mapping {
         progress.set_lost_at(context.checkpoints.lost_at());
         let (function, stream_arn) = (context.pool.function().name.clone(), context.stream_arn.clone());
         let (destination, checkpoints) = (context.destination.clone(), Arc::clone(&context.checkpoints));
+        let polls = context.polls.clone();
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(stop.clone().run_until_cancelled_owned(run(context)));
         tasks.close();
-        Ok(Self { name, function, stream_arn, progress, destination, checkpoints, stop, tasks })
+        Ok(Self { name, function, stream_arn, progress, destination, checkpoints, polls, stop, tasks })
     }
 
     /// The failure queue's name and the number of its messages; `None` if discarded batches are
@@ -183,6 +189,17 @@ impl Mapping {
         self.checkpoints.set_lost_at(None)?;
         self.progress.set_lost_at(None);
         Ok(())
+    }
+
+    /// Lets each shard be read now, and returns the number of this poll.
+    pub(crate) fn poll(&self) -> u64 {
+        self.polls.send_modify(|polls| *polls += 1);
+        *self.polls.borrow()
+    }
+
+    /// Whether nothing is to do since this poll, before the next record or the next alarm.
+    pub(crate) fn rests_since(&self, poll: u64) -> bool {
+        self.progress.rests_since(poll)
     }
 
     /// Stops reading. A running batch is delivered again after the next start.
@@ -238,6 +255,7 @@ async fn run(context: Arc<MappingContext>) {
                         drained.insert(shard.id.clone());
                     } else {
                         reading.insert(shard.id.clone());
+                        context.progress.note(&shard.id, NotedProgress::default());
                         let (context, id) = (Arc::clone(&context), shard.id.clone());
                         workers.spawn(async move { (id.clone(), Worker::new(context, id, checkpoint).run().await) });
                     }
@@ -246,6 +264,7 @@ async fn run(context: Arc<MappingContext>) {
                 if !shards::readable(&shards, &drained, &reading).is_empty() {
                     continue;
                 }
+                context.progress.set_listed();
             }
             Err(error) => {
                 tracing::warn!("{}: cannot list the shards of {}: {error}", context.name, context.stream_arn);

@@ -23,20 +23,24 @@ const NOTIFIED_PAUSE_MAX: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct PollInterval {
     writes: Option<watch::Receiver<()>>,
+    wanted: watch::Receiver<u64>,
     pause: Duration,
 }
 
 impl PollInterval {
-    /// `writes` changes when there may be records; `None` if the engine does not notify.
-    pub(super) fn new(writes: Option<watch::Receiver<()>>) -> Self {
-        Self { writes, pause: PAUSE_MIN }
+    /// `writes` changes when there may be records; `None` if the engine does not notify. `wanted`
+    /// changes when somebody wants a poll now.
+    pub(super) fn new(writes: Option<watch::Receiver<()>>, wanted: watch::Receiver<u64>) -> Self {
+        Self { writes, wanted, pause: PAUSE_MIN }
     }
 
-    /// Call at the start of each poll: only later writes count as new.
-    pub(super) fn poll_started(&mut self) {
+    /// Call at the start of each poll: only later writes count as new. Returns the number of the
+    /// last poll that somebody wanted.
+    pub(super) fn poll_started(&mut self) -> u64 {
         if let Some(writes) = &mut self.writes {
             writes.mark_unchanged();
         }
+        *self.wanted.borrow_and_update()
     }
 
     /// Call after a poll that found records.
@@ -47,6 +51,14 @@ impl PollInterval {
     /// Waits until the next poll. `waiting`: buffered records or an open window wait for their
     /// time.
     pub(super) async fn wait(&mut self, waiting: bool) {
+        let mut wanted = self.wanted.clone();
+        tokio::select! {
+            Ok(()) = wanted.changed() => {}
+            () = self.pause(waiting) => {}
+        }
+    }
+
+    async fn pause(&mut self, waiting: bool) {
         match &mut self.writes {
             Some(writes) if !waiting => {
                 match timeout(NOTIFIED_PAUSE_MAX, writes.changed()).await {
@@ -80,7 +92,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn with_notifications_the_next_poll_follows_the_write() {
         let (sender, writes) = watch::channel(());
-        let mut interval = PollInterval::new(Some(writes));
+        let (polls, wanted) = watch::channel(0);
+        let mut interval = PollInterval::new(Some(writes), wanted);
         interval.poll_started();
         assert_eq!(pause(&mut interval, false).await, NOTIFIED_PAUSE_MAX, "nothing is written");
         interval.poll_started();
@@ -88,11 +101,13 @@ mod tests {
         assert_eq!(pause(&mut interval, false).await, PAUSE_MIN, "a write during the poll is not missed");
         interval.poll_started();
         assert!(pause(&mut interval, true).await <= PENDING_PAUSE_MAX, "a batch does not wait for a write");
+        polls.send_replace(7);
+        assert_eq!((pause(&mut interval, false).await, interval.poll_started()), (Duration::ZERO, 7));
     }
 
     #[tokio::test(start_paused = true)]
     async fn poll_interval_backs_off_to_a_second_without_notifications() {
-        let mut interval = PollInterval::new(None);
+        let mut interval = PollInterval::new(None, watch::channel(0).1);
         assert_eq!(pause(&mut interval, false).await, PAUSE_MIN);
         for _ in 0..12 {
             interval.wait(false).await;

@@ -1,6 +1,7 @@
 //! The progress of a mapping's shards, for the health route.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -11,14 +12,23 @@ use serde::Serialize;
 pub struct Progress {
     shards: Mutex<BTreeMap<String, NotedProgress>>,
     lost_at: Mutex<Option<Timestamp>>,
+    /// Whether each readable shard is among them.
+    is_listed: AtomicBool,
 }
 
-#[derive(Debug, Clone)]
-struct NotedProgress {
-    sequence_number: Option<String>,
-    waiting: usize,
-    oldest_ms: Option<i64>,
-    caught_up: bool,
+/// The progress of a shard, as its worker notes it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NotedProgress {
+    /// The checkpoint.
+    pub(super) sequence_number: Option<String>,
+    /// The number of records that were read and are not delivered yet.
+    pub(super) waiting: usize,
+    /// The creation time of the oldest of them, milliseconds since the epoch.
+    pub(super) oldest_ms: Option<i64>,
+    /// The last poll found nothing, and all earlier records are settled.
+    pub(super) caught_up: bool,
+    /// The last poll that somebody wanted, if the worker had nothing to do after it.
+    pub(super) rests: Option<u64>,
 }
 
 /// One shard.
@@ -36,17 +46,8 @@ pub struct ShardProgress {
 }
 
 impl Progress {
-    /// Records a shard's progress; `oldest_ms` is the creation time of the oldest waiting record.
-    pub fn note(
-        &self,
-        shard_id: &str,
-        sequence_number: Option<&str>,
-        waiting: usize,
-        oldest_ms: Option<i64>,
-        caught_up: bool,
-    ) {
-        let noted =
-            NotedProgress { sequence_number: sequence_number.map(str::to_owned), waiting, oldest_ms, caught_up };
+    /// Records a shard's progress.
+    pub(super) fn note(&self, shard_id: &str, noted: NotedProgress) {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner).insert(shard_id.to_owned(), noted);
     }
 
@@ -60,8 +61,21 @@ impl Progress {
         *self.lost_at.lock().unwrap_or_else(PoisonError::into_inner) = lost_at;
     }
 
-    /// Removes a drained shard.
-    pub fn forget(&self, shard_id: &str) {
+    /// Whether no shard has anything to do since this poll, which somebody wanted.
+    pub(super) fn rests_since(&self, wanted: u64) -> bool {
+        let rests = |noted: &NotedProgress| noted.rests.is_some_and(|rests| rests >= wanted);
+        self.is_listed.load(Ordering::SeqCst)
+            && self.shards.lock().unwrap_or_else(PoisonError::into_inner).values().all(rests)
+    }
+
+    /// Notes that each readable shard has its worker.
+    pub(super) fn set_listed(&self) {
+        self.is_listed.store(true, Ordering::SeqCst);
+    }
+
+    /// Removes a drained shard. Its children have no worker yet.
+    pub(super) fn forget(&self, shard_id: &str) {
+        self.is_listed.store(false, Ordering::SeqCst);
         self.shards.lock().unwrap_or_else(PoisonError::into_inner).remove(shard_id);
     }
 

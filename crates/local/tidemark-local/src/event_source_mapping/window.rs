@@ -88,10 +88,16 @@ impl Windows {
         self.open = None;
     }
 
+    /// The time at which the open window has ended.
+    #[must_use]
+    pub(super) fn over_ms(&self) -> Option<i64> {
+        self.open.as_ref().map(|open| self.end_ms(open.start_ms).saturating_add(GRACE_MS))
+    }
+
     /// Whether the open window has ended by time.
     #[must_use]
     pub(super) fn is_over(&self, now_ms: i64) -> bool {
-        self.open.as_ref().is_some_and(|open| now_ms >= self.end_ms(open.start_ms).saturating_add(GRACE_MS))
+        self.over_ms().is_some_and(|over_ms| now_ms >= over_ms)
     }
 
     /// Whether the open window's state exceeds [`STATE_BYTES_MAX`].

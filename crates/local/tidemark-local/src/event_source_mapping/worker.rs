@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::future::OptionFuture;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -18,9 +19,11 @@ use super::failure_destination::DiscardedBatch;
 use super::poll_interval::PollInterval;
 use super::reader::{PAGE_RECORDS_MAX, ShardReader};
 use super::record::StreamRecord;
+use super::progress::NotedProgress;
 use super::retry::{BatchRun, InvocationOutcome, RetryPolicy, RetryStep};
 use super::source::SourceRecord;
 use super::window::Windows;
+use crate::clock::{Alarm, Clock, Wait};
 use crate::functions::{InvokeError, PAYLOAD_BYTES_MAX};
 
 /// Space in an event for fields other than records and state.
@@ -42,6 +45,8 @@ pub(super) struct Worker {
     poll_interval: PollInterval,
     buffer: Buffer,
     windows: Option<Windows>,
+    /// The end of the batching window or of the tumbling window.
+    end: Option<Alarm>,
     checkpoint: Checkpoint,
 }
 
@@ -78,8 +83,9 @@ impl Worker {
         let reader = ShardReader::new(Arc::clone(&context.source), shard_id.clone(), after);
         let length = context.mapping.tumbling_window;
         let windows = (!length.is_zero()).then(|| Windows::new(length, checkpoint.window.clone()));
-        let poll_interval = PollInterval::new(context.writes.clone());
-        Self { context, shard_id, reader, poll_interval, buffer: Buffer::default(), windows, checkpoint }
+        let poll_interval = PollInterval::new(context.writes.clone(), context.polls.subscribe());
+        let buffer = Buffer::default();
+        Self { context, shard_id, reader, poll_interval, buffer, windows, end: None, checkpoint }
     }
 
     /// Runs until the shard is closed and drained, and returns its id.
@@ -89,7 +95,7 @@ impl Worker {
     pub(super) async fn run(mut self) -> std::io::Result<()> {
         loop {
             let mut page_size = 0;
-            self.poll_interval.poll_started();
+            let wanted = self.poll_interval.poll_started();
             if !self.reader.is_closed() && !self.buffer.is_full(self.limits()) {
                 let page = self.reader.page().await;
                 if self.reader.take_lost() {
@@ -98,11 +104,13 @@ impl Worker {
                 page_size = page.len();
                 self.buffer_page(page);
             }
-            self.note_progress(page_size == 0 && self.buffer.is_empty());
-            if self.is_due(page_size) {
+            self.set_end();
+            let (is_due, is_over) = (self.is_due(page_size), self.window_is_over());
+            self.note_progress(page_size == 0, (page_size == 0 && !is_due && !is_over).then_some(wanted));
+            if is_due {
                 self.deliver_batches().await?;
             }
-            if self.buffer.is_empty() && (self.reader.is_closed() || self.window_is_over()) {
+            if self.buffer.is_empty() && (self.reader.is_closed() || is_over) {
                 self.end_window(false).await?;
             }
             if self.buffer.is_empty() && self.reader.is_closed() {
@@ -112,9 +120,10 @@ impl Worker {
                 return Ok(());
             }
             if page_size == 0 {
-                let waits =
-                    !self.buffer.is_empty() || self.windows.as_ref().is_some_and(|windows| windows.open().is_some());
-                self.poll_interval.wait(waits).await;
+                tokio::select! {
+                    () = self.poll_interval.wait(self.end.is_some()) => {}
+                    Some(()) = OptionFuture::from(self.end.as_ref().map(Alarm::reached)) => {}
+                }
             } else {
                 self.poll_interval.records_found();
             }
@@ -124,6 +133,7 @@ impl Worker {
     fn buffer_page(&mut self, page: Vec<SourceRecord>) {
         let filters = &self.context.filters;
         let since_ms = self.checkpoint.since_ms.unwrap_or(i64::MIN);
+        let added_ms = self.clock().added_ms();
         self.buffer.extend(page.into_iter().map(|record| {
             let mut record = StreamRecord::new(record, filters);
             // Stream times are whole seconds. Deliver the whole second in which `LATEST` began,
@@ -131,6 +141,8 @@ impl Worker {
             if record.created_ms.saturating_add(999) < since_ms {
                 record.event = None;
             }
+            // From here on the time is the stack's.
+            record.created_ms = record.created_ms.saturating_add(added_ms);
             record
         }));
     }
@@ -140,14 +152,14 @@ impl Worker {
     fn is_due(&self, page_size: usize) -> bool {
         let window = self.context.mapping.batching_window;
         let caught_up = window.is_zero() && page_size < PAGE_RECORDS_MAX;
-        let waited = !window.is_zero() && self.buffer.waited() >= window;
+        let waited = !window.is_zero() && self.end.as_ref().is_some_and(|end| end.time() <= self.clock().instant());
         let only_dropped = self.buffer.waiting().0 == 0;
         !self.buffer.is_empty()
             && (caught_up || waited || only_dropped || self.reader.is_closed() || self.buffer.is_full(self.limits()))
     }
 
     fn window_is_over(&self) -> bool {
-        self.windows.as_ref().is_some_and(|windows| windows.is_over(Timestamp::now().as_millisecond()))
+        self.windows.as_ref().is_some_and(|windows| windows.is_over(self.clock().now().as_millisecond()))
     }
 
     fn limits(&self) -> BatchLimits {
@@ -164,6 +176,7 @@ impl Worker {
         loop {
             match self.buffer.take(self.limits(), self.windows.as_ref()) {
                 NextBatch::Batch(batch) => {
+                    self.end = None;
                     self.deliver(batch).await?;
                     if !self.context.mapping.batching_window.is_zero() {
                         return Ok(());
@@ -186,7 +199,7 @@ impl Worker {
         let mut unreached = 0_u32;
         loop {
             let before = run.settled();
-            match run.next(Timestamp::now().as_millisecond()) {
+            match run.next(self.clock().now().as_millisecond()) {
                 RetryStep::Invoke { records, failures } => {
                     let tries = failures.saturating_add(unreached);
                     self.note("Retries", usize::from(tries > 0));
@@ -238,7 +251,7 @@ impl Worker {
         let Ok(payload) = serde_json::to_vec(&event) else { return InvocationOutcome::Failed };
         self.note("InvokedEventCount", records.len());
         if let Some(last) = records.last() {
-            let age_ms = Timestamp::now().as_millisecond().saturating_sub(last.created_ms).max(0);
+            let age_ms = self.clock().now().as_millisecond().saturating_sub(last.created_ms).max(0);
             self.context.pool.metrics().record(&self.context.subject, "IteratorAge", age_ms as f64);
         }
         let sequence_numbers: Vec<&str> = records.iter().map(|record| record.sequence_number.as_str()).collect();
@@ -327,10 +340,41 @@ impl Worker {
         }
     }
 
-    fn note_progress(&self, caught_up: bool) {
+    /// `rests`: the last poll that somebody wanted, if there is nothing to do before the next record
+    /// or the next alarm.
+    fn note_progress(&self, has_read_all: bool, rests: Option<u64>) {
         let (waiting, oldest_ms) = self.buffer.waiting();
-        let sequence_number = self.checkpoint.sequence_number.as_deref();
-        self.context.progress.note(&self.shard_id, sequence_number, waiting, oldest_ms, caught_up);
+        let noted = NotedProgress {
+            sequence_number: self.checkpoint.sequence_number.clone(),
+            waiting,
+            oldest_ms: oldest_ms.map(|oldest_ms| oldest_ms.saturating_sub(self.clock().added_ms())),
+            caught_up: has_read_all && self.buffer.is_empty(),
+            rests,
+        };
+        self.context.progress.note(&self.shard_id, noted);
+    }
+
+    fn clock(&self) -> &Arc<Clock> {
+        self.context.pool.clock()
+    }
+
+    /// Sets the alarm for the end of the batching window, which begins with the first record, or of
+    /// the open tumbling window.
+    fn set_end(&mut self) {
+        let clock = self.clock();
+        let window = self.context.mapping.batching_window;
+        let open = self.windows.as_ref().and_then(Windows::over_ms);
+        if !window.is_zero() && self.buffer.waiting().0 > 0 {
+            if self.end.as_ref().is_none_or(|end| end.wait() != Wait::Batch) {
+                self.end = Some(clock.set_alarm(clock.instant() + window, Wait::Batch, &*self.context.name));
+            }
+        } else if let Some(over_ms) = open {
+            let left_ms = over_ms.saturating_sub(clock.now().as_millisecond()).max(0).unsigned_abs();
+            let over = clock.instant() + Duration::from_millis(left_ms);
+            self.end = Some(clock.set_alarm(over, Wait::Time, &*self.context.name));
+        } else {
+            self.end = None;
+        }
     }
 }
 

@@ -200,7 +200,8 @@ impl Buses {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).keep(event);
     }
 
-    fn recent(&self) -> Value {
+    /// The newest events, the newest first.
+    pub(crate) fn recent(&self) -> Value {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).newest_first()
     }
 

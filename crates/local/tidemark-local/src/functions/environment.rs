@@ -117,7 +117,7 @@ pub fn variables(
     }
     variables.extend(function.environment.clone());
     let task_root = task_root.to_string_lossy().into_owned();
-    let identity = endpoints.identity.of_function(&function.name);
+    variables.extend(of_services(endpoints));
     let own = [
         ("AWS_LAMBDA_FUNCTION_NAME", function.name.clone()),
         ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST".to_owned()),
@@ -129,23 +129,7 @@ pub fn variables(
         ("AWS_LAMBDA_LOG_FORMAT", "Text".to_owned()),
         ("NO_COLOR", "1".to_owned()),
         ("AWS_EXECUTION_ENV", "AWS_Lambda_provided.al2023".to_owned()),
-        ("AWS_REGION", identity.region.clone()),
-        ("AWS_DEFAULT_REGION", identity.region.clone()),
-        ("AWS_ACCESS_KEY_ID", identity.access_key_id.clone()),
-        ("AWS_SECRET_ACCESS_KEY", identity.secret_access_key.clone()),
-        ("AWS_ACCOUNT_ID", arn::ACCOUNT.to_owned()),
-        // Otherwise the SDK would look for a credentials service on a link-local address.
-        ("AWS_EC2_METADATA_DISABLED", "true".to_owned()),
-        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.clone()),
-        ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", endpoints.dynamodb.clone()),
-        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets_manager.clone()),
-        ("AWS_ENDPOINT_URL_LAMBDA", endpoints.lambda.clone()),
-        ("AWS_ENDPOINT_URL_SQS", endpoints.sqs.clone()),
-        ("AWS_ENDPOINT_URL_SESV2", endpoints.ses.clone()),
-        ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoints.eventbridge.clone()),
-        ("AWS_ENDPOINT_URL_SNS", endpoints.sns.clone()),
-        ("AWS_ENDPOINT_URL_SSM", endpoints.ssm.clone()),
-        ("AWS_ENDPOINT_URL", endpoints.others.clone()),
+        ("AWS_ACCESS_KEY_ID", endpoints.identity.of_function(&function.name).access_key_id),
         ("LAMBDA_TASK_ROOT", task_root.clone()),
         ("LAMBDA_RUNTIME_DIR", task_root),
         ("_HANDLER", "bootstrap".to_owned()),
@@ -153,15 +137,40 @@ pub fn variables(
         ("LANG", "en_US.UTF-8".to_owned()),
     ];
     variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    variables.extend(endpoints.outbound_allow.clone().map(|allowed| (OUTBOUND_ALLOW.to_owned(), allowed)));
+    variables.extend(endpoints.aws_domains.clone());
+    variables
+}
+
+/// The addresses of the services, the region, and the credentials of a caller that is no function.
+#[must_use]
+pub(crate) fn of_services(endpoints: &Endpoints) -> BTreeMap<String, String> {
+    let identity = &endpoints.identity;
+    let known = [
+        ("AWS_REGION", &*identity.region),
+        ("AWS_DEFAULT_REGION", &identity.region),
+        ("AWS_ACCESS_KEY_ID", &identity.access_key_id),
+        ("AWS_SECRET_ACCESS_KEY", &identity.secret_access_key),
+        ("AWS_ACCOUNT_ID", arn::ACCOUNT),
+        // Otherwise the SDK would look for a credentials service on a link-local address.
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+        ("AWS_ENDPOINT_URL_DYNAMODB", &endpoints.dynamodb),
+        ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", &endpoints.dynamodb),
+        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", &endpoints.secrets_manager),
+        ("AWS_ENDPOINT_URL_LAMBDA", &endpoints.lambda),
+        ("AWS_ENDPOINT_URL_SQS", &endpoints.sqs),
+        ("AWS_ENDPOINT_URL_SESV2", &endpoints.ses),
+        ("AWS_ENDPOINT_URL_EVENTBRIDGE", &endpoints.eventbridge),
+        ("AWS_ENDPOINT_URL_SNS", &endpoints.sns),
+        ("AWS_ENDPOINT_URL_SSM", &endpoints.ssm),
+        ("AWS_ENDPOINT_URL", &endpoints.others),
+    ];
     let optional = [
         ("AWS_SESSION_TOKEN", &identity.session_token),
         ("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI", &endpoints.connections),
         ("AWS_ENDPOINT_URL_S3", &endpoints.s3),
         ("AWS_ENDPOINT_URL_KINESIS", &endpoints.kinesis),
-        (OUTBOUND_ALLOW, &endpoints.outbound_allow),
     ];
-    let set = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
-    variables.extend(set);
-    variables.extend(endpoints.aws_domains.clone());
-    variables
+    let optional = optional.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    known.into_iter().chain(optional).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

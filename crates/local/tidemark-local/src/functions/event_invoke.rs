@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{EVENT_RETRY_DELAYS, Invocation, InvokeError, Pool};
 use crate::arn;
+use crate::clock::Work;
 use crate::eventbridge::Buses;
 use crate::stack::EventInvoke;
 
@@ -55,10 +55,10 @@ struct Ended {
 
 /// Invokes a function until it succeeds or its settings end the attempts, then sends the record to
 /// the destination.
-pub(super) async fn run(pool: Arc<Pool>, payload: Bytes, settings: Option<&EventInvokes>) {
+pub(super) async fn run(pool: Arc<Pool>, payload: Bytes, settings: Option<&EventInvokes>, work: Work) {
     let logical_id = &pool.function().logical_id;
     let own = settings.and_then(|settings| settings.by_function.get(logical_id)).cloned().unwrap_or_default();
-    let Some(ended) = attempt(&pool, &payload, &own).await else { return };
+    let Some((ended, _work)) = attempt(&pool, &payload, &own, work).await else { return };
     let success = ended.condition == Condition::Success;
     let target = if success { &own.on_success } else { &own.on_failure };
     let buses = settings.and_then(|settings| settings.destinations.upgrade());
@@ -93,23 +93,28 @@ fn dead_letter_attributes(ended: &Ended) -> BTreeMap<String, String> {
 }
 
 /// `None` if no record is due: the stack is stopping, or the payload is too large.
-async fn attempt(pool: &Arc<Pool>, payload: &Bytes, settings: &EventInvoke) -> Option<Ended> {
-    let start = Instant::now();
+async fn attempt(
+    pool: &Arc<Pool>,
+    payload: &Bytes,
+    settings: &EventInvoke,
+    mut work: Work,
+) -> Option<(Ended, Work)> {
+    let age_end = pool.clock().instant() + settings.age_max;
     let delays = EVENT_RETRY_DELAYS.iter().take(settings.retries).copied().map(Some).chain([None]);
     for (attempts, retry_delay) in (1..).zip(delays) {
         let last = pool.invoke(payload.clone()).await;
-        let ended = |condition, last| Some(Ended { condition, attempts, last });
+        let ended = |condition, last, work| Some((Ended { condition, attempts, last }, work));
         match &last {
-            Ok(Invocation { outcome: Ok(_), .. }) => return ended(Condition::Success, last),
+            Ok(Invocation { outcome: Ok(_), .. }) => return ended(Condition::Success, last, work),
             Err(InvokeError::Stopping | InvokeError::TooLarge) => return None,
             Ok(_) | Err(InvokeError::Throttled) => {}
         }
-        let Some(delay) = retry_delay else { return ended(Condition::RetriesExhausted, last) };
-        if start.elapsed().saturating_add(delay) > settings.age_max {
-            tokio::time::sleep(settings.age_max.saturating_sub(start.elapsed())).await;
-            return ended(Condition::EventAgeExceeded, last);
+        let Some(delay) = retry_delay else { return ended(Condition::RetriesExhausted, last, work) };
+        let next = pool.clock().instant() + delay;
+        work = work.rest_until(next.min(age_end)).await;
+        if next > age_end {
+            return ended(Condition::EventAgeExceeded, last, work);
         }
-        tokio::time::sleep(delay).await;
     }
     None
 }

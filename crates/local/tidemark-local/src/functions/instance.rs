@@ -1,10 +1,11 @@
 //! One process of a function: starts it, gives it one invocation at a time, and ends it.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use super::log_tail::LogTail;
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
 use super::usage::Memory;
 use super::web_adapter::WebAdapter;
+use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::stack::Function;
 
@@ -49,11 +51,17 @@ const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 const BUSY_TRIES_MAX: u32 = 100;
 const BUSY_WAIT: Duration = Duration::from_millis(10);
 
+/// How much is kept of what all instances of a function print.
+const FUNCTION_LOG_BYTES_MAX: usize = 256 * 1024;
+
 /// The parts that all instances of a stack share.
 #[derive(Debug)]
 pub struct Launcher {
     endpoints: Endpoints,
     metrics: Arc<Metrics>,
+    clock: Arc<Clock>,
+    /// By the function's name.
+    logs: Mutex<BTreeMap<String, Arc<LogTail>>>,
     tasks: TaskTracker,
     stop: CancellationToken,
     instances: AtomicU64,
@@ -128,12 +136,25 @@ impl Launcher {
         &self.metrics
     }
 
+    /// The stack's clock.
+    pub fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
+    /// What all instances of a function printed last.
+    pub(super) fn log(&self, function: &str) -> Arc<LogTail> {
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(logs.entry(function.to_owned()).or_insert_with(|| Arc::new(LogTail::new(FUNCTION_LOG_BYTES_MAX))))
+    }
+
     /// A launcher whose instances call the services at `endpoints`.
     #[must_use]
-    pub fn new(endpoints: Endpoints, metrics: Arc<Metrics>) -> Self {
+    pub fn new(endpoints: Endpoints, metrics: Arc<Metrics>, clock: Arc<Clock>) -> Self {
         Self {
             endpoints,
             metrics,
+            clock,
+            logs: Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             instances: AtomicU64::new(0),
@@ -170,11 +191,12 @@ impl Launcher {
         let pid = child.id();
         let log = Arc::new(LogTail::default());
         let output = TaskTracker::new();
+        let logs = [Arc::clone(&log), self.log(&function.name)];
         if let Some(stdout) = child.stdout.take() {
-            output.spawn(forward(stdout, function.clone(), Arc::clone(&self.metrics), Arc::clone(&log)));
+            output.spawn(forward(stdout, function.clone(), Arc::clone(&self.metrics), logs.clone()));
         }
         if let Some(stderr) = child.stderr.take() {
-            output.spawn(forward(stderr, function.clone(), Arc::clone(&self.metrics), Arc::clone(&log)));
+            output.spawn(forward(stderr, function.clone(), Arc::clone(&self.metrics), logs));
         }
         output.close();
         let kill = self.stop.child_token();
@@ -314,7 +336,7 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Prints an instance's output with the function's name on each line, and keeps the last lines.
-async fn forward(stream: impl AsyncRead + Unpin, function: Function, metrics: Arc<Metrics>, log: Arc<LogTail>) {
+async fn forward(stream: impl AsyncRead + Unpin, function: Function, metrics: Arc<Metrics>, logs: [Arc<LogTail>; 2]) {
     let binary = function.short_name();
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LOG_LINE_BYTES_MAX);
     let mut lines = FramedRead::new(stream, codec);
@@ -331,7 +353,7 @@ async fn forward(stream: impl AsyncRead + Unpin, function: Function, metrics: Ar
                 } else {
                     tracing::info!("{binary} | {line}");
                 }
-                log.push(line);
+                logs.iter().for_each(|log| log.push(line.clone()));
             }
             // The codec ends its stream once after a line that is too long, then continues with the
             // next line.

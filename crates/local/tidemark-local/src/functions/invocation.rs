@@ -143,6 +143,11 @@ impl FunctionError {
         Self { kind: FailureKind::Function, body }
     }
 
+    /// The error that a test asked for.
+    pub(super) fn injected() -> Self {
+        Self::new(FailureKind::Function, "InjectedFault", "the stack was told to let this invocation fail")
+    }
+
     pub(super) fn timeout(request_id: &str, timeout: Duration) -> Self {
         let seconds = timeout.as_secs_f64();
         let message = format!("RequestId: {request_id} Error: Task timed out after {seconds:.2} seconds");

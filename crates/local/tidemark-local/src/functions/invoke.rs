@@ -54,7 +54,11 @@ impl Pool {
         };
         let pool = Arc::clone(self);
         let (answer, answered) = oneshot::channel();
-        tokio::spawn(async move { pool.run(payload, wants_log, permit, answer).await });
+        let work = self.begin();
+        tokio::spawn(async move {
+            pool.run(payload, wants_log, permit, answer).await;
+            drop(work);
+        });
         answered.await.map_err(|_| InvokeError::Stopping)
     }
 }

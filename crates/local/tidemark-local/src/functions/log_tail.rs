@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How much of the output is kept, in bytes. At least one line is.
+/// How much of an instance's output is kept, in bytes. At least one line is.
 const KEPT_BYTES_MAX: usize = 16 * 1024;
 
 /// The part of a log that `Invoke` returns.
@@ -16,9 +16,18 @@ const TAIL_BYTES_MAX: usize = 4 * 1024;
 const QUIET_CHECKS_MAX: u32 = 20;
 const QUIET: Duration = Duration::from_millis(10);
 
-/// The last lines of one instance.
-#[derive(Debug, Default)]
-pub(super) struct LogTail(Mutex<Lines>);
+/// The last lines of one instance, or of one function.
+#[derive(Debug)]
+pub(super) struct LogTail {
+    bytes_max: usize,
+    lines: Mutex<Lines>,
+}
+
+impl Default for LogTail {
+    fn default() -> Self {
+        Self::new(KEPT_BYTES_MAX)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Lines {
@@ -28,12 +37,17 @@ struct Lines {
 }
 
 impl LogTail {
+    /// Keeps so many bytes.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, lines: Mutex::default() }
+    }
+
     pub(super) fn push(&self, line: String) {
         let mut lines = self.lock();
         lines.bytes += line.len() + 1;
         lines.added += 1;
         lines.kept.push_back(line);
-        while lines.bytes > KEPT_BYTES_MAX && lines.kept.len() > 1 {
+        while lines.bytes > self.bytes_max && lines.kept.len() > 1 {
             lines.bytes -= lines.kept.pop_front().map_or(0, |line| line.len() + 1);
         }
     }
@@ -64,7 +78,7 @@ impl LogTail {
     }
 
     fn lock(&self) -> MutexGuard<'_, Lines> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

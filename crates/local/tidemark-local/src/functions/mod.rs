@@ -26,6 +26,7 @@ pub use invocation::{FailureKind, FunctionError, FunctionResult, Invocation, Inv
 pub use pool::Pool;
 pub use runtime_api::{PAYLOAD_BYTES_MAX, PRELUDE_END_BYTES, WITH_PRELUDE};
 
+use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::metrics::Metrics;
 use crate::stack::Function;
@@ -71,7 +72,7 @@ impl Functions {
         faults: &Arc<Faults>,
         metrics: &Arc<Metrics>,
     ) -> Arc<Self> {
-        let launcher = Arc::new(Launcher::new(endpoints, Arc::clone(metrics)));
+        let launcher = Arc::new(Launcher::new(endpoints, Arc::clone(metrics), Arc::default()));
         let pool = |function: &Function| {
             Pool::new(function.clone(), binary(function), Arc::clone(&launcher), Arc::clone(faults))
         };
@@ -127,6 +128,17 @@ impl Functions {
         &self.metrics
     }
 
+    /// The addresses of the services.
+    pub(crate) fn endpoints(&self) -> &Endpoints {
+        self.launcher.endpoints()
+    }
+
+    /// The stack's clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<Clock> {
+        self.launcher.clock()
+    }
+
     /// The [`environment::portable`] variables of these functions together.
     #[must_use]
     pub fn environment(&self, pools: &[Arc<Pool>]) -> BTreeMap<String, String> {
@@ -150,7 +162,8 @@ impl Functions {
     /// Invokes a function asynchronously (`InvocationType: Event`), with Lambda's retries.
     pub fn invoke_event(&self, pool: &Arc<Pool>, payload: Bytes) {
         let (pool, settings) = (Arc::clone(pool), Arc::clone(&self.event_invokes));
-        let attempts = async move { event_invoke::run(pool, payload, settings.get()).await };
+        let work = self.clock().begin(format!("an asynchronous invocation of {}", pool.function().short_name()));
+        let attempts = async move { event_invoke::run(pool, payload, settings.get(), work).await };
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(attempts));
     }
 

@@ -15,6 +15,7 @@ use super::invocation::{FunctionError, FunctionResult, ResultStream, StreamedInv
 use super::runtime_api::{Delivery, Reply, StreamedReply, trace_id};
 use super::usage::Usage;
 use crate::arn;
+use crate::clock::{Clock, Work};
 use crate::faults::Faults;
 use crate::metrics::{Metrics, Subject};
 use crate::random_id::random_id;
@@ -123,6 +124,22 @@ impl Pool {
         self.launcher.metrics()
     }
 
+    /// The stack's clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<Clock> {
+        self.launcher.clock()
+    }
+
+    /// Notes that the function runs.
+    pub(super) fn begin(&self) -> Work {
+        self.clock().begin(format!("the function {} runs", self.function.short_name()))
+    }
+
+    /// What the function printed last, once no more of it comes.
+    pub(crate) async fn printed(&self) -> String {
+        self.launcher.log(&self.function.name).settled().await
+    }
+
     /// Starts one instance before the first invocation, so that a binary that cannot run is
     /// reported when the stack starts.
     ///
@@ -229,6 +246,9 @@ impl Pool {
         wants_log: bool,
         answer: &mut Option<oneshot::Sender<StreamedInvocation>>,
     ) -> Result<(Result<Bytes, FunctionError>, Usage), FunctionError> {
+        if self.faults.fails(self.names()) {
+            return Err(FunctionError::injected());
+        }
         let delay = self.faults.delay(self.names());
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;

@@ -4,7 +4,6 @@
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Operations.html>.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
@@ -94,7 +93,7 @@ async fn answer(queues: &Queues, policies: &Policies, headers: &HeaderMap, body:
     let queue = &id.and_then(|id| queues.get(id)).ok_or(SendError::NoQueue)?;
     let definition = queue.definition();
     allow(definition.arn.clone())?;
-    let now = Instant::now();
+    let now = queues.clock.instant();
     let trace = headers.get("x-amzn-trace-id").and_then(|trace| trace.to_str().ok());
     match action {
         "GetQueueUrl" => Ok(json!({ "QueueUrl": management::url(&definition.name) })),

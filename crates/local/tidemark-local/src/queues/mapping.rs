@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use futures::future::OptionFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use super::queue::{Queue, Received};
 use super::{Queues, md5, receiving};
 use crate::arn;
+use crate::clock::{Alarm, Wait, Work};
 use crate::event_source_mapping::filter::{FilterError, Filters};
 use crate::functions::{Functions, Invocation, PAYLOAD_BYTES_MAX, Pool};
 use crate::policies::{Policies, Request};
@@ -23,9 +25,6 @@ use crate::stack::QueueMapping;
 /// Batches of a mapping that run at a time, if `MaximumConcurrency` does not say: Lambda begins
 /// with five.
 const CONCURRENCY: usize = 5;
-
-/// How long a worker waits for a first message.
-const IDLE_WAIT: Duration = Duration::from_secs(20);
 
 /// The size of an event without records.
 const EVENT_OVERHEAD_BYTES: usize = 16;
@@ -53,6 +52,8 @@ pub(crate) enum QueueMappingError {
 
 /// One mapping of one function.
 struct Mapping {
+    /// In messages about work that is under way.
+    name: Arc<str>,
     queues: Arc<Queues>,
     queue: Arc<Queue>,
     pool: Arc<Pool>,
@@ -107,20 +108,27 @@ impl Queues {
         visibility: Option<Duration>,
         wait: Duration,
     ) -> Vec<Received> {
-        let deadline = Instant::now() + wait;
+        let end = tokio::time::Instant::now() + wait;
         loop {
             // Registered before the queue is read, so that no message is missed between.
             let arrived = queue.arrived.notified();
             let received = self.receive(queue, count, visibility);
-            let now = Instant::now();
-            if !received.is_empty() || now >= deadline {
+            if !received.is_empty() || tokio::time::Instant::now() >= end {
                 return received;
             }
-            let next = queue.next_visible(now).map_or(deadline, |next| next.min(deadline));
             tokio::select! {
                 () = arrived => {}
-                () = tokio::time::sleep_until(next.into()) => {}
+                () = self.next_visible(queue) => {}
+                () = tokio::time::sleep_until(end) => {}
             }
+        }
+    }
+
+    /// Waits until the next message becomes visible by itself.
+    async fn next_visible(&self, queue: &Queue) {
+        match queue.next_visible(self.clock.instant()) {
+            Some(time) => self.clock.reached(time).await,
+            None => std::future::pending().await,
         }
     }
 }
@@ -142,7 +150,9 @@ impl Mapping {
             };
             policies.allow(&pool.function().name, &request).map_err(QueueMappingError::Role)?;
         }
+        let name = format!("messages of {} for {}", queue.definition().name, pool.function().short_name());
         Ok(Self {
+            name: name.into(),
             queues: Arc::clone(queues),
             queue,
             pool: Arc::clone(pool),
@@ -158,37 +168,50 @@ impl Mapping {
 
     async fn work(self: Arc<Self>) {
         loop {
-            let batch = self.batch().await;
-            if !batch.is_empty() {
-                self.invoke(&batch).await;
-            }
+            let (batch, _work) = self.batch().await;
+            self.invoke(&batch).await;
         }
     }
 
-    /// The next batch: full, or as long in gathering as the batching window.
-    async fn batch(&self) -> Vec<Received> {
+    /// The next batch: full, or as long in gathering as the batching window. It is under way from
+    /// before its messages are received, so that nobody sees a moment between.
+    async fn batch(&self) -> (Vec<Received>, Work) {
         let _gathering = self.gathering.lock().await;
-        let mut batch = self.gather(0, IDLE_WAIT).await;
-        let window_end = Instant::now() + self.definition.batching_window;
-        while !batch.is_empty() && batch.len() < self.definition.batch_size {
-            let left = window_end.saturating_duration_since(Instant::now());
-            let more = self.gather(batch.len(), left).await;
-            if more.is_empty() && left.is_zero() {
-                break;
+        let (clock, window) = (self.pool.clock(), self.definition.batching_window);
+        let mut batch = Vec::new();
+        let mut end: Option<Alarm> = None;
+        loop {
+            // Registered before the queue is read, so that no message is missed between.
+            let arrived = self.queue.arrived.notified();
+            let work = clock.begin(Arc::clone(&self.name));
+            let is_over = window.is_zero() || end.as_ref().is_some_and(|end| end.time() <= clock.instant());
+            self.gather(&mut batch);
+            if batch.len() >= self.definition.batch_size || (is_over && !batch.is_empty()) {
+                return (batch, work);
             }
-            batch.extend(more);
+            if !batch.is_empty() && end.is_none() {
+                end = Some(clock.set_alarm(clock.instant() + window, Wait::Batch, Arc::clone(&self.name)));
+            }
+            drop(work);
+            tokio::select! {
+                () = arrived => {}
+                () = self.queues.next_visible(&self.queue) => {}
+                Some(()) = OptionFuture::from(end.as_ref().map(Alarm::reached)) => {}
+            }
         }
-        batch
     }
 
-    /// More messages for a batch that has `gathered` of them. Messages that do not pass the filters
-    /// are deleted, as Lambda does.
-    async fn gather(&self, gathered: usize, wait: Duration) -> Vec<Received> {
-        let count = (self.definition.batch_size - gathered).min(10);
-        let received = self.queues.receive_waiting(&self.queue, count, None, wait).await;
-        let (passed, filtered): (Vec<_>, Vec<_>) = received.into_iter().partition(|received| self.passes(received));
-        filtered.iter().for_each(|received| self.queue.delete(&received.receipt));
-        passed
+    /// Adds messages to a batch. Those that do not pass the filters are deleted, as Lambda does.
+    fn gather(&self, batch: &mut Vec<Received>) {
+        while batch.len() < self.definition.batch_size {
+            let received = self.queues.receive(&self.queue, self.definition.batch_size - batch.len(), None);
+            if received.is_empty() {
+                return;
+            }
+            let (passed, filtered): (Vec<_>, Vec<_>) = received.into_iter().partition(|received| self.passes(received));
+            filtered.iter().for_each(|received| self.queue.delete(&received.receipt));
+            batch.extend(passed);
+        }
     }
 
     fn passes(&self, received: &Received) -> bool {

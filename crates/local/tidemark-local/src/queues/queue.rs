@@ -214,12 +214,7 @@ impl Queue {
         let in_flight_max = if definition.fifo { FIFO_IN_FLIGHT_MAX } else { IN_FLIGHT_MAX };
         let in_flight = state.messages.iter().filter(|message| message.is_in_flight(now)).count();
         let count = count.min(in_flight_max.saturating_sub(in_flight));
-        // A group waits for its message in flight, so that its order holds.
-        let mut blocked: BTreeSet<String> = BTreeSet::new();
-        if definition.fifo {
-            let busy = state.messages.iter().filter(|message| message.visible > now);
-            blocked = busy.filter_map(|message| message.group.clone()).collect();
-        }
+        let blocked = self.blocked(&state, now);
         let mut received = Vec::new();
         for message in &mut state.messages {
             if received.len() >= count {
@@ -268,6 +263,32 @@ impl Queue {
         let visible = state.messages.iter().filter(|message| message.visible <= now).count();
         let in_flight = state.messages.iter().filter(|message| message.is_in_flight(now)).count();
         (visible, in_flight, state.messages.len() - visible - in_flight)
+    }
+
+    /// The number of messages that could be received now.
+    pub(super) fn receivable(&self, now: Instant) -> usize {
+        let state = self.lock();
+        let blocked = self.blocked(&state, now);
+        let is_free = |message: &&Message| {
+            let is_blocked = message.group.as_ref().is_some_and(|group| blocked.contains(group));
+            message.visible <= now && message.expires > now && !is_blocked
+        };
+        state.messages.iter().filter(is_free).count()
+    }
+
+    /// The groups of a FIFO queue with a message in flight. They wait for it, so that their order
+    /// holds.
+    fn blocked(&self, state: &State, now: Instant) -> BTreeSet<String> {
+        if !self.definition().fifo {
+            return BTreeSet::new();
+        }
+        let busy = state.messages.iter().filter(|message| message.visible > now);
+        busy.filter_map(|message| message.group.clone()).collect()
+    }
+
+    /// The bodies of all messages.
+    pub(super) fn bodies(&self) -> Vec<String> {
+        self.lock().messages.iter().map(|message| message.body.clone()).collect()
     }
 
     /// When the next message becomes visible, if one is waiting for it.

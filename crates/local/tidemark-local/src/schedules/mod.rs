@@ -18,11 +18,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::clock::Work;
 use crate::functions::{Functions, Pool};
 use crate::stack::Schedule;
-
-/// The longest sleep. A change of the clock, or a laptop's sleep, is noticed after this time.
-const NAP_MAX: Duration = Duration::from_secs(30);
 
 /// The times of a schedule.
 #[derive(Debug, Clone)]
@@ -134,7 +132,9 @@ impl Schedules {
         for pool in functions.all() {
             for schedule in pool.function().schedules.iter().filter(|schedule| schedule.enabled) {
                 let expression = Expression::of(schedule)?;
-                let task = run(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions));
+                let name = format!("the schedule {} of {}", schedule.event_id, pool.function().short_name());
+                let work = functions.clock().begin(name);
+                let task = run(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions), work);
                 schedules.tasks.spawn(schedules.stop.clone().run_until_cancelled_owned(task));
             }
         }
@@ -149,23 +149,21 @@ impl Schedules {
     }
 }
 
-async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functions: Arc<Functions>) {
+async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functions: Arc<Functions>, mut work: Work) {
+    let clock = functions.clock();
     // The template's reader has checked the zone.
     let zone = schedule.time_zone.as_ref().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC);
-    let mut due = expression.next_after(Timestamp::now(), &zone);
+    let mut due = expression.next_after(clock.now(), &zone);
     if due.is_none() {
         tracing::warn!("the schedule {} never invokes its function: its last time is over", schedule.event_id);
     }
     while let Some(time) = due {
-        let now = Timestamp::now();
-        if now < time {
-            let left = Duration::try_from(time.duration_since(now)).unwrap_or_default();
-            tokio::time::sleep(left.min(NAP_MAX)).await;
-            continue;
-        }
+        work = work.rest(|| Duration::try_from(time.duration_since(clock.now())).unwrap_or_default()).await;
         functions.invoke_event(&pool, event::of(&schedule, pool.names()[0], time).into());
-        // Counted from now: invocations that were missed during sleep are skipped.
-        due = expression.next_after(now, &zone);
+        // Invocations that were missed during sleep are skipped.
+        let now = clock.now();
+        due = expression.next_after(time, &zone).filter(|next| *next > now);
+        due = due.or_else(|| expression.next_after(now, &zone));
     }
 }
 

@@ -11,7 +11,6 @@ mod topic;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -90,7 +89,7 @@ impl Topics {
     /// [`PublishError`].
     pub(crate) fn publish(&self, topic: &str, mut message: Message) -> Result<Published, PublishError> {
         let topic = self.by_arn.get(topic).ok_or(PublishError::NoTopic)?;
-        let (published, is_new) = topic.accept(&mut message, Instant::now())?;
+        let (published, is_new) = topic.accept(&mut message, self.functions.clock().instant())?;
         for subscribed in topic.subscribed.iter().filter(|subscribed| is_new && subscribed.wants(&message)) {
             self.deliver(subscribed, &published, &message);
         }

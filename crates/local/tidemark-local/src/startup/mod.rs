@@ -144,7 +144,8 @@ impl RunningStack {
             apis,
         };
         let client = dynamodb::client(&dynamodb, &identity);
-        let queues = Arc::new(Queues::new(&stack.queues));
+        let queues = Arc::new(Queues::new(&stack.queues, functions.clock()));
+        let (buses, messaging) = messaging::start(&stack, &functions, &queues, &policies);
         let admin = Arc::new(AdminState {
             addresses,
             waiting: WaitingItems::new(client.clone(), &stack.tables),
@@ -157,10 +158,11 @@ impl RunningStack {
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
             housekeeper: engine.as_ref().map(Engine::housekeeper),
             queues,
+            buses: Arc::clone(&buses),
+            mails: Arc::default(),
             mappings: OnceLock::new(),
         });
         let shared: routing::Shared = Arc::new((Arc::clone(&admin), http_apis));
-        let (buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
         let streams = kinesis.as_ref().map(|kinesis| kinesis::router(Arc::clone(kinesis), Arc::clone(&policies)));
         let parameters = ssm::router(SsmParameters::new(&stack.ssm_parameters), Arc::clone(&policies));
         let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(other_services::router());
@@ -329,7 +331,11 @@ async fn build(options: &Options, folder: &Path, stack: &Stack) -> Result<Option
         return Ok(None);
     }
     let found = build::find(folder, &stack.functions).await?;
-    let built = build::build(&options.profile, &found.values().cloned().collect()).await?;
+    let binaries = found.values().cloned().collect();
+    let built = match options.build_once {
+        true => build::build_once(&options.profile, binaries).await?,
+        false => build::build(&options.profile, &binaries).await?,
+    };
     Ok(Some(Binaries { found, built }))
 }
 

@@ -242,7 +242,8 @@ impl WebSocketServer {
         self.forget(&connection.client.id);
         let end = parting.as_ref().map_or_else(CloseStatus::lost, ClosingConnection::end);
         let hang_up = futures::future::OptionFuture::from(parting.map(ClosingConnection::finish_close));
-        tokio::join!(hang_up, self.disconnect(&connection.client, &end));
+        // `$disconnect` begins before the client can see that the connection is closed.
+        tokio::join!(self.disconnect(&connection.client, &end), hang_up);
     }
 
     /// Invokes `$disconnect` once, best effort as on AWS. The pool logs failures.
@@ -300,6 +301,7 @@ impl WebSocketServer {
         };
         let event = event::message(&self.api, &connection.client, &route.key, &request_id, &text, Timestamp::now());
         let (sockets, connection, key) = (Arc::clone(self), Arc::clone(connection), route.key.clone());
+        let work = route.pool.clock().begin(format!("a message of the route {key}"));
         self.tasks.spawn(async move {
             let delay = sockets.faults.message_delay();
             if !delay.is_zero() {
@@ -313,7 +315,7 @@ impl WebSocketServer {
                 Some(_) => {}
                 None => send_gateway_error(&connection, "Internal server error", &request_id),
             }
-            drop(permit);
+            drop((permit, work));
         });
     }
 

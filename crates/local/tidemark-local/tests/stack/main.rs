@@ -35,6 +35,7 @@ mod ssm;
 mod streaming;
 mod streams;
 mod support;
+mod testing;
 #[cfg(feature = "watch")]
 mod watch;
 mod web_adapter;

@@ -1,0 +1,206 @@
+//! The library for tests of functions: rest, time, faults, and what a test sees.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tidemark_local::Stack;
+use tidemark_local::testing::{StackBuilder, TestError};
+
+use crate::support::sockets::ALL;
+use crate::support::{Stage, test_functions};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn builder(stage: &Stage) -> StackBuilder {
+    Stack::template(stage.path("template.yaml")).binaries(test_functions())
+}
+
+/// A queue with a dead-letter queue, and the test function behind it.
+fn with_queue(settings: &str) -> Stage {
+    let stage = Stage::new("", &format!("Job: {{ Type: SQS, Properties: {{ Queue: !GetAtt Jobs.Arn{settings} }} }}"));
+    stage.add_resources(
+        "  Dead: { Type: AWS::SQS::Queue }
+  Jobs:
+    Type: AWS::SQS::Queue
+    Properties:
+      VisibilityTimeout: 60
+      RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }",
+    );
+    stage
+}
+
+fn bodies(stage: &Stage) -> Vec<Vec<String>> {
+    let body = |record: &Value| record["body"].as_str().unwrap().to_owned();
+    let records = |event: &Value| event["Records"].as_array().unwrap().iter().map(body).collect();
+    stage.recording().iter().map(records).collect()
+}
+
+#[tokio::test]
+async fn settled_stream_has_reached_its_function() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let stack = builder(&stage).start().await.unwrap();
+    for n in 0..30 {
+        stack.table("Table").put(json!({ "pk": n.to_string(), "n": n })).await.unwrap();
+        stack.settle().await.unwrap();
+        assert_eq!(stage.seen().concat().len(), n + 1);
+    }
+    assert_eq!(stack.table("things").scan().await.unwrap().len(), 30);
+}
+
+#[tokio::test]
+async fn failed_batch_of_a_stream_is_retried_before_rest() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let stack = builder(&stage).start().await.unwrap();
+    stack.fail("TestFunction", 2).unwrap();
+    stack.table("Table").put(json!({ "pk": "a", "n": 1 })).await.unwrap();
+    stack.settle().await.unwrap();
+    assert_eq!(stage.seen(), [[1]]);
+}
+
+#[tokio::test]
+async fn message_returns_after_its_visibility_timeout_and_dies() {
+    let stage = with_queue("");
+    let stack = builder(&stage).start().await.unwrap();
+    stack.fail("TestFunction", 2).unwrap();
+    for body in ["a", "poison"] {
+        stack.queue("Jobs").send(body).unwrap();
+        stack.settle().await.unwrap();
+    }
+    assert!(bodies(&stage).is_empty());
+    assert_eq!(stack.queue("Jobs").messages().unwrap(), ["a", "poison"]);
+    // Both come again after a minute, and the poison two times more.
+    stack.advance(MINUTE).await.unwrap();
+    assert_eq!(stack.queue("Jobs").messages().unwrap(), ["poison"]);
+    stack.advance(2 * MINUTE).await.unwrap();
+    assert_eq!(stack.queue("Dead").messages().unwrap(), ["poison"]);
+    assert_eq!(bodies(&stage).concat(), ["a", "poison", "poison"]);
+}
+
+#[tokio::test]
+async fn batching_window_of_a_queue_ends_at_once() {
+    let stage = with_queue(", BatchSize: 100, MaximumBatchingWindowInSeconds: 30");
+    let stack = builder(&stage).start().await.unwrap();
+    for body in ["a", "b", "c"] {
+        stack.queue("Jobs").send(body).unwrap();
+    }
+    stack.settle().await.unwrap();
+    assert_eq!(bodies(&stage), [["a", "b", "c"]]);
+}
+
+#[tokio::test]
+async fn batching_window_of_a_stream_ends_at_once() {
+    let stage = Stage::streaming("BatchSize: 100\nMaximumBatchingWindowInSeconds: 300");
+    let stack = builder(&stage).start().await.unwrap();
+    for n in [1, 2, 3] {
+        stack.table("Table").put(json!({ "pk": n.to_string(), "n": n })).await.unwrap();
+    }
+    stack.settle().await.unwrap();
+    assert_eq!(stage.seen(), [[1, 2, 3]]);
+}
+
+#[tokio::test]
+async fn tumbling_window_ends_when_the_clock_moves() {
+    let stage = Stage::streaming("BatchSize: 100\nTumblingWindowInSeconds: 60");
+    let stack = builder(&stage).start().await.unwrap();
+    stack.table("Table").put(json!({ "pk": "a", "n": 1 })).await.unwrap();
+    stack.settle().await.unwrap();
+    let finals = || stage.recording().iter().filter(|event| event["isFinalInvokeForWindow"] == true).count();
+    assert_eq!((stage.seen().concat(), finals()), (vec![1], 0));
+    stack.advance(2 * MINUTE).await.unwrap();
+    assert_eq!(finals(), 1);
+}
+
+#[tokio::test]
+async fn schedule_runs_at_each_of_its_times() {
+    let tick = "Tick: { Type: Schedule, Properties: { Schedule: rate(5 minutes), Input: '{\"do\": \"record\"}' } }";
+    let stage = Stage::new("", tick);
+    let stack = builder(&stage).start().await.unwrap();
+    stack.settle().await.unwrap();
+    assert_eq!(stage.recording().len(), 0);
+    stack.advance(HOUR).await.unwrap();
+    assert_eq!(stage.recording().len(), 12);
+    // The first try fails, and the retry follows after a minute.
+    stack.fail("TestFunction", 1).unwrap();
+    stack.advance(5 * MINUTE).await.unwrap();
+    assert_eq!(stage.recording().len(), 12);
+    stack.advance(MINUTE).await.unwrap();
+    assert_eq!(stage.recording().len(), 13);
+}
+
+#[tokio::test]
+async fn item_expires_when_the_clock_moves() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let stack = builder(&stage).start().await.unwrap();
+    let soon = jiff_now() + 1800;
+    stack.table("Table").put(json!({ "pk": "a", "n": 1, "expiresAt": soon })).await.unwrap();
+    stack.advance(MINUTE).await.unwrap();
+    assert_eq!(stack.table("Table").scan().await.unwrap(), [json!({ "pk": "a", "n": 1, "expiresAt": soon })]);
+    stack.advance(HOUR).await.unwrap();
+    assert!(stack.table("Table").scan().await.unwrap().is_empty());
+    let last = stage.recording().pop().unwrap();
+    assert_eq!(last["Records"][0]["eventName"], "REMOVE");
+}
+
+fn jiff_now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+#[tokio::test]
+async fn error_names_what_is_not_at_rest() {
+    let stage = with_queue("");
+    let stack = builder(&stage).patience(Duration::from_millis(300)).start().await.unwrap();
+    stack.http("ServerlessHttpApi").get("/things/1").await.unwrap();
+    let slow = stack.http("ServerlessHttpApi");
+    let asked = tokio::spawn(async move { slow.get("/things/1?do=sleep").await });
+    let start = Instant::now();
+    let error = loop {
+        match stack.settle().await {
+            Err(TestError::NotAtRest(found)) => break found,
+            outcome => assert!(start.elapsed() < MINUTE, "{outcome:?}"),
+        }
+    };
+    assert_eq!(error, ["the function test_function runs"]);
+    asked.abort();
+}
+
+#[tokio::test]
+async fn test_sees_results_errors_logs_and_unknown_names() {
+    let stage = Stage::new("", "");
+    let stack = builder(&stage).start().await.unwrap();
+    let said = json!({ "do": "print", "text": "a line" });
+    assert_eq!(stack.invoke("TestFunction", said.clone()).await.unwrap(), said);
+    assert!(stack.logs("TestFunction").await.unwrap().contains(&"a line".to_owned()));
+    let failed = stack.invoke("TestFunction", json!({ "do": "fail" })).await.unwrap_err();
+    assert!(failed.to_string().contains("test_function was told to fail"), "{failed}");
+    stack.fail("TestFunction", 1).unwrap();
+    let failed = stack.invoke("TestFunction", said.clone()).await.unwrap_err().to_string();
+    assert!(failed.contains("InjectedFault"), "{failed}");
+    assert!(stack.invoke("TestFunction", said).await.is_ok());
+    let answer = stack.http("ServerlessHttpApi").post("/things?do=show", json!({ "a": 1 })).await.unwrap();
+    assert_eq!((answer.status, &answer.json().unwrap()["body"]), (200, &json!("{\"a\":1}")));
+    let unknown = stack.table("Tables").scan().await.unwrap_err().to_string();
+    assert_eq!(unknown, "the template has no table Tables; it has: Table");
+    assert!(stack.queue("q").send("a").is_err() && stack.http("x").get("/").await.is_err());
+    let far = stack.advance(Duration::MAX).await.unwrap_err();
+    assert!(far.to_string().contains("100 years"), "{far}");
+    stack.stop().await;
+}
+
+#[tokio::test]
+async fn a_sent_websocket_message_is_settled_with_its_function() {
+    let stage = Stage::sockets(&ALL, "");
+    let stack = builder(&stage).start().await.unwrap();
+    let mut socket = stack.websocket("Sockets", "").await.unwrap();
+    for n in 1..=20 {
+        socket.send(&json!({ "action": "other", "n": n })).await.unwrap();
+        stack.settle().await.unwrap();
+        assert_eq!(stage.events("MESSAGE").len(), n);
+    }
+    socket.send(&json!({ "action": "ask" })).await.unwrap();
+    assert!(!socket.receive().await.unwrap().is_empty());
+    socket.close().await.unwrap();
+    stack.settle().await.unwrap();
+    assert_eq!(stage.events("DISCONNECT").len(), 1);
+    assert!(stack.websocket("Socket", "").await.is_err());
+}
