@@ -99,6 +99,18 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_TEMPLATE", default_value = "template.yaml")]
     pub template: PathBuf,
 
+    /// `AWS::Region`: the region in ARNs, events and variables.
+    #[arg(long, env = "TIDEMARK_REGION", default_value = "us-east-1", value_parser = region)]
+    pub region: String,
+
+    /// `AWS::AccountId`: the account in ARNs, events and variables.
+    #[arg(long, env = "TIDEMARK_ACCOUNT", default_value = "000000000000", value_parser = account)]
+    pub account: String,
+
+    /// `AWS::StackName`: the beginning of the names of resources that the template does not name.
+    #[arg(long, env = "TIDEMARK_STACK_NAME", default_value = "tidemark-local", value_parser = stack_name)]
+    pub stack_name: String,
+
     /// Only read the template: exit with 0 if it would run, and list the parts that have no effect
     /// here; exit with 1 and list the refusals otherwise.
     #[arg(long)]
@@ -198,6 +210,23 @@ impl Options {
 fn name_and_value(argument: &str) -> Result<(String, String), String> {
     let (name, value) = argument.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+fn region(argument: &str) -> Result<String, String> {
+    let is_valid = (1..=32).contains(&argument.len()) && argument.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if is_valid { Ok(argument.to_owned()) } else { Err("expected a region such as eu-central-1".to_owned()) }
+}
+
+fn account(argument: &str) -> Result<String, String> {
+    let is_valid = argument.len() == 12 && argument.bytes().all(|byte| byte.is_ascii_digit());
+    if is_valid { Ok(argument.to_owned()) } else { Err("expected twelve digits".to_owned()) }
+}
+
+fn stack_name(argument: &str) -> Result<String, String> {
+    let is_valid = (1..=128).contains(&argument.len())
+        && argument.starts_with(|c: char| c.is_ascii_alphabetic())
+        && argument.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_valid { Ok(argument.to_owned()) } else { Err("expected letters, digits and hyphens".to_owned()) }
 }
 
 #[cfg(test)]

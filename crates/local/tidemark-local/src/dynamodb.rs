@@ -33,7 +33,7 @@ impl Identity {
     #[must_use]
     pub fn local() -> Self {
         Self {
-            region: arn::REGION.to_owned(),
+            region: arn::region().to_owned(),
             access_key_id: "local".to_owned(),
             secret_access_key: "local".to_owned(),
             session_token: None,

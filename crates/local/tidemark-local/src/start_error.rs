@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use tidemark_engine::EngineError;
 
+use crate::arn::PlaceError;
 #[cfg(feature = "aws-domains")]
 use crate::aws_domains::AwsDomainsError;
 #[cfg(feature = "buckets")]
@@ -98,6 +99,9 @@ pub enum StartError {
     /// The embedded engine does not start.
     #[error("cannot start DynamoDB")]
     Engine(#[source] EngineError),
+    /// Another stack of this process is elsewhere.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// A file of variables cannot be used.
     #[error(transparent)]
     Variables(#[from] VariablesError),

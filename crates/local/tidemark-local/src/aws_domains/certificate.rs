@@ -7,7 +7,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::arn::REGION;
+use crate::arn;
 
 /// The certificates of one run. The authority's key is dropped after its only use.
 pub(super) struct Certificates {
@@ -30,8 +30,9 @@ pub(super) fn make() -> Result<Certificates, rcgen::Error> {
     let authority_pem = authority.self_signed(&authority_key)?.pem();
     let issuer = Issuer::new(authority, authority_key);
     // A star stands for one label; a bucket has a label of its own.
+    let region = arn::region();
     let names =
-        ["*.amazonaws.com".to_owned(), format!("*.{REGION}.amazonaws.com"), format!("*.s3.{REGION}.amazonaws.com")];
+        ["*.amazonaws.com".to_owned(), format!("*.{region}.amazonaws.com"), format!("*.s3.{region}.amazonaws.com")];
     let key = KeyPair::generate()?;
     let server = CertificateParams::new(names)?.signed_by(&key, &issuer)?;
     Ok(Certificates { authority_pem, server: server.der().clone(), key: key.serialize_der().into() })

@@ -51,7 +51,7 @@ impl Change {
         json!({
             "eventVersion": "2.1",
             "eventSource": "aws:s3",
-            "awsRegion": arn::REGION,
+            "awsRegion": arn::region(),
             "eventTime": format!("{now:.3}"),
             "eventName": event,
             "userIdentity": { "principalId": format!("AWS:{caller}") },
@@ -62,7 +62,7 @@ impl Change {
                 "configurationId": id,
                 "bucket": {
                     "name": bucket,
-                    "ownerIdentity": { "principalId": arn::ACCOUNT },
+                    "ownerIdentity": { "principalId": arn::account() },
                     "arn": format!("arn:aws:s3:::{bucket}"),
                 },
                 "object": object,
@@ -89,7 +89,7 @@ impl Change {
             "bucket": { "name": bucket },
             "object": object,
             "request-id": random_id(),
-            "requester": arn::ACCOUNT,
+            "requester": arn::account(),
             "source-ip-address": "127.0.0.1",
             "reason": reason,
         });

@@ -7,6 +7,7 @@ use aws_sdk_dynamodbstreams::types::ShardIteratorType;
 
 use super::record;
 use super::source::{Page, ReadError, Shard, StreamKind, StreamSource};
+use crate::arn;
 
 /// The maximum number of `DescribeStream` pages to read (100 shards each).
 const PAGES_MAX: usize = 1_000;
@@ -78,8 +79,9 @@ impl StreamSource for DynamoDbSource {
                 describe(&error)
             }
         })?;
+        let arn = arn::of_engine(&self.stream_arn);
         let records = page.records.unwrap_or_default();
-        let records = records.iter().map(|record| record::of_dynamodb(record, &self.stream_arn)).collect();
+        let records = records.iter().map(|record| record::of_dynamodb(record, &arn)).collect();
         Ok(Page { records, next: page.next_shard_iterator })
     }
 }

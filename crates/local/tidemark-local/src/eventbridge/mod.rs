@@ -220,9 +220,9 @@ fn envelope(id: &str, event: NewEvent) -> Value {
         "id": id,
         "detail-type": event.detail_type,
         "source": event.source,
-        "account": arn::ACCOUNT,
+        "account": arn::account(),
         "time": format!("{:.0}", event.time),
-        "region": arn::REGION,
+        "region": arn::region(),
         "resources": event.resources,
         "detail": event.detail,
     })

@@ -151,7 +151,7 @@ pub(crate) fn of_services(endpoints: &Endpoints) -> BTreeMap<String, String> {
         ("AWS_DEFAULT_REGION", &identity.region),
         ("AWS_ACCESS_KEY_ID", &identity.access_key_id),
         ("AWS_SECRET_ACCESS_KEY", &identity.secret_access_key),
-        ("AWS_ACCOUNT_ID", arn::ACCOUNT),
+        ("AWS_ACCOUNT_ID", arn::account()),
         // Otherwise the SDK would look for a credentials service on a link-local address.
         ("AWS_EC2_METADATA_DISABLED", "true"),
         ("AWS_ENDPOINT_URL_DYNAMODB", &endpoints.dynamodb),

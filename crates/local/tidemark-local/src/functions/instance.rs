@@ -21,6 +21,7 @@ use super::environment::{self, Endpoints};
 use super::log_tail::LogTail;
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
 use super::usage::Memory;
+use super::watchdog::Watchdog;
 use super::web_adapter::WebAdapter;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
@@ -62,6 +63,7 @@ pub struct Launcher {
     clock: Arc<Clock>,
     /// By the function's name.
     logs: Mutex<BTreeMap<String, Arc<LogTail>>>,
+    watchdog: Arc<Watchdog>,
     tasks: TaskTracker,
     stop: CancellationToken,
     instances: AtomicU64,
@@ -155,6 +157,7 @@ impl Launcher {
             metrics,
             clock,
             logs: Mutex::default(),
+            watchdog: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             instances: AtomicU64::new(0),
@@ -189,6 +192,7 @@ impl Launcher {
             .await
             .map_err(|problem| InstanceStartError::Spawn { binary: binary.display().to_string(), problem })?;
         let pid = child.id();
+        pid.inspect(|pid| self.watchdog.started(*pid));
         let log = Arc::new(LogTail::default());
         let output = TaskTracker::new();
         let logs = [Arc::clone(&log), self.log(&function.name)];
@@ -201,7 +205,7 @@ impl Launcher {
         output.close();
         let kill = self.stop.child_token();
         let (exit_sender, exit) = watch::channel(None);
-        self.tasks.spawn(watch_over(child, output, kill.clone(), exit_sender));
+        self.tasks.spawn(watch_over(child, output, kill.clone(), exit_sender, Arc::clone(&self.watchdog)));
         let fixed_port = Arc::new(AtomicBool::new(false));
         if let Some(adapter) = adapter {
             if let Some(hint) = adapter.hint() {
@@ -310,7 +314,9 @@ async fn watch_over(
     output: TaskTracker,
     kill: CancellationToken,
     exit: watch::Sender<Option<String>>,
+    watchdog: Arc<Watchdog>,
 ) {
+    let pid = child.id();
     let status = tokio::select! {
         status = child.wait() => status,
         () = kill.cancelled() => {
@@ -319,6 +325,7 @@ async fn watch_over(
             child.wait().await
         }
     };
+    pid.inspect(|pid| watchdog.ended(*pid));
     // A grandchild may keep the pipes open for ever, but the instance has ended.
     drop(tokio::time::timeout(OUTPUT_GRACE, output.wait()).await);
     exit.send_replace(Some(status.map_or_else(|error| error.to_string(), describe)));

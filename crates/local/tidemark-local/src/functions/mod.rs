@@ -9,6 +9,7 @@ mod log_tail;
 mod pool;
 mod runtime_api;
 mod usage;
+mod watchdog;
 mod web_adapter;
 
 use std::collections::BTreeMap;

@@ -44,7 +44,7 @@ pub(crate) fn build<T>(
         "rawQueryString": query,
         "headers": headers,
         "requestContext": {
-            "accountId": arn::ACCOUNT,
+            "accountId": arn::account(),
             "apiId": api_id,
             "domainName": domain,
             "domainPrefix": domain.split('.').next(),

@@ -63,7 +63,7 @@ pub(super) fn build<T>(
         "pathParameters": none_if_empty(route.path_parameters.clone()),
         "stageVariables": none_if_empty(api.stage_variables.clone()),
         "requestContext": {
-            "accountId": arn::ACCOUNT,
+            "accountId": arn::account(),
             "apiId": api.id,
             "domainName": domain,
             "domainPrefix": domain.split('.').next(),

@@ -74,8 +74,8 @@ impl Kinesis {
             shard_limit: streams.iter().map(|stream| stream.shards).sum::<u32>().saturating_add(200),
             retention_check_interval_secs: RETENTION_INTERVAL_S,
             max_retained_bytes: Some(RETAINED_BYTES_MAX),
-            aws_account_id: arn::ACCOUNT.to_owned(),
-            aws_region: arn::REGION.to_owned(),
+            aws_account_id: arn::account().to_owned(),
+            aws_region: arn::region().to_owned(),
             ..StoreOptions::default()
         });
         let writes = streams.iter().map(|stream| (stream.name.clone(), watch::Sender::new(()))).collect();

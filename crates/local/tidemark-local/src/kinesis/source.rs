@@ -102,7 +102,7 @@ impl KinesisSource {
             "eventID": format!("{shard_id}:{sequence_number}"),
             "eventName": "aws:kinesis:record",
             "invokeIdentityArn": self.role,
-            "awsRegion": arn::REGION,
+            "awsRegion": arn::region(),
             "eventSourceARN": self.stream_arn,
         });
         // Filters see the data as JSON, and records of another form only in patterns without data.

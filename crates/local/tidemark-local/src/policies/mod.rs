@@ -165,6 +165,7 @@ impl Authorizer for Policies {
 
     fn authorize(&self, caller: &str, access: &Access) -> Result<(), String> {
         let Access { action, resource, leading_keys } = access.clone();
+        let resource = arn::of_engine(&resource);
         self.allow(caller, &Request { action, resource, context: BTreeMap::from([(LEADING_KEYS, leading_keys)]) })
     }
 }

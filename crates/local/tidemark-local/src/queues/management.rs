@@ -18,8 +18,8 @@ const TAGS_MAX: usize = 50;
 const LIST_MAX: u64 = 1_000;
 
 /// A queue's URL on AWS. Clients send its requests to the endpoint of this stack.
-pub(super) fn url(name: &str) -> String {
-    format!("https://sqs.{}.amazonaws.com/{}/{name}", arn::REGION, arn::ACCOUNT)
+pub(crate) fn url(name: &str) -> String {
+    format!("https://sqs.{}.amazonaws.com/{}/{name}", arn::region(), arn::account())
 }
 
 fn object(request: &Value, name: &str) -> Map<String, Value> {

@@ -283,7 +283,7 @@ impl Mapping {
             "md5OfBody": md5::of_body(&message.body),
             "eventSource": "aws:sqs",
             "eventSourceARN": self.queue.definition().arn,
-            "awsRegion": arn::REGION,
+            "awsRegion": arn::region(),
         })
     }
 }

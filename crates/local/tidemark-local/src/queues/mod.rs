@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 pub(crate) use self::api::{PATH, router};
 pub(crate) use self::attributes::GROUP_LIMIT_WITHOUT_GROUPS;
 pub(crate) use self::error::SendError;
+pub(crate) use self::management::url;
 pub(crate) use self::mapping::QueueMappings;
 use self::queue::Queue;
 pub(crate) use self::queue::{MESSAGE_BYTES_MAX, NewMessage, content_id};

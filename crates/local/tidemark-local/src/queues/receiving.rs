@@ -73,7 +73,7 @@ pub(super) fn system_attributes(message: &Message) -> Map<String, Value> {
     let mut add = |name: &str, value: String| attributes.insert(name.to_owned(), value.into());
     add("ApproximateReceiveCount", message.receive_count.to_string());
     add("SentTimestamp", message.sent_ms.to_string());
-    add("SenderId", arn::ACCOUNT.to_owned());
+    add("SenderId", arn::account().to_owned());
     add("ApproximateFirstReceiveTimestamp", message.first_received_ms.unwrap_or_default().to_string());
     if let Some(id) = &message.deduplication {
         add("SequenceNumber", format!("{:020}", message.sequence));

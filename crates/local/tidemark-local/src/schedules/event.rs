@@ -36,9 +36,9 @@ fn default(source: &str, resource: &str, detail: &serde_json::Value, time: Times
         "id": Uuid::now_v7().to_string(),
         "detail-type": "Scheduled Event",
         "source": source,
-        "account": arn::ACCOUNT,
+        "account": arn::account(),
         "time": format!("{time:.0}"),
-        "region": arn::REGION,
+        "region": arn::region(),
         "resources": [resource],
         "detail": detail,
     });

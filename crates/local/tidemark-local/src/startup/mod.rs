@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin_routes::{Addresses, AdminState};
 use crate::api_addresses;
+use crate::arn;
 use crate::aws_domains::AwsDomains;
 use crate::buckets::Buckets;
 use crate::build::{self, Binaries};
@@ -263,8 +264,11 @@ impl RunningStack {
 /// Reads the template of `--template`. With `--strict`, ignored parts are errors.
 ///
 /// # Errors
-/// [`StartError::Template`], [`StartError::InvalidTemplate`] and [`StartError::Variables`].
+/// [`StartError::Template`], [`StartError::InvalidTemplate`], [`StartError::Variables`], and
+/// [`StartError::Place`].
 pub fn read_template(options: &Options) -> Result<Template, StartError> {
+    let Options { region, account, stack_name, .. } = options.clone();
+    arn::choose(arn::Place { region, account, stack_name })?;
     let path = options.template.clone();
     let yaml = match std::fs::read_to_string(&path) {
         Ok(yaml) => yaml,

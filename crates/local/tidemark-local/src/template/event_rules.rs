@@ -86,7 +86,7 @@ fn rule_target(resolver: &Resolver<'_>, node: &Node) -> Option<RuleTarget> {
 /// Reads an `EventBridgeRule` or `CloudWatchEvent` event of the function `function`.
 pub(super) fn function_rule(function: &str, id: &str, event: &Properties<'_>) -> Option<Rule> {
     let bus = bus_of(event);
-    let name = event.text("RuleName").unwrap_or_else(|| format!("{}-{function}{id}", super::STACK_NAME));
+    let name = event.text("RuleName").unwrap_or_else(|| format!("{}-{function}{id}", crate::arn::stack_name()));
     let pattern = pattern(event, "Pattern");
     let enabled = event.boolean("Enabled").unwrap_or(true) && enabled(event);
     let input = input(event);

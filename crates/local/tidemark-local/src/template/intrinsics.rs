@@ -243,7 +243,7 @@ impl<'a> Resolver<'a> {
                 }
             }
             "Fn::GetAZs" => {
-                let zones = ZONES.map(|zone| node.text(format!("{}{zone}", crate::arn::REGION)));
+                let zones = ZONES.map(|zone| node.text(format!("{}{zone}", crate::arn::region())));
                 Some(node.with(NodeKind::List(zones.into())))
             }
             "Fn::ImportValue" => {

@@ -78,7 +78,7 @@ fn schedule(id: &str, properties: &Properties<'_>, stack: &mut Stack) -> Option<
     let function = function(&target, "Arn", stack)?;
     let input = target.text("Input");
     target.finish("a schedule's Target", &["DeadLetterConfig", "RetryPolicy", "RoleArn"]);
-    let mut schedule = schedules::read_v2(id, &format!("{}-{id}", super::STACK_NAME), properties)?;
+    let mut schedule = schedules::read_v2(id, &format!("{}-{id}", crate::arn::stack_name()), properties)?;
     schedule.input = input.map(|input| serde_json::from_str(&input).unwrap_or(serde_json::Value::String(input)));
     stack.functions[function].schedules.push(schedule);
     Some(())

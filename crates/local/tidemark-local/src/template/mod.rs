@@ -53,13 +53,6 @@ use self::resources::ResourceSupport;
 use self::yaml::{Node, NodeKind};
 use crate::stack::Stack;
 
-/// `AWS::StackName` on this machine.
-const STACK_NAME: &str = "tidemark-local";
-
-/// `AWS::StackId` on this machine.
-const STACK_ID: &str =
-    "arn:aws:cloudformation:us-east-1:000000000000:stack/tidemark-local/00000000-0000-0000-0000-000000000000";
-
 /// SAM's transform.
 const SERVERLESS_TRANSFORM: &str = "AWS::Serverless-2016-10-31";
 

@@ -130,12 +130,12 @@ fn check(declaration: &Node, place: &Node, text: &str, problems: &Problems) {
 /// The value of a pseudo parameter on this machine.
 pub(super) fn pseudo(name: &str) -> Option<Value> {
     let value = match name {
-        "AWS::Region" => crate::arn::REGION,
-        "AWS::AccountId" => crate::arn::ACCOUNT,
+        "AWS::Region" => crate::arn::region(),
+        "AWS::AccountId" => crate::arn::account(),
         "AWS::Partition" => "aws",
         "AWS::URLSuffix" => "amazonaws.com",
-        "AWS::StackName" => super::STACK_NAME,
-        "AWS::StackId" => super::STACK_ID,
+        "AWS::StackName" => crate::arn::stack_name(),
+        "AWS::StackId" => return Some(Value::String(crate::arn::stack_id())),
         _ => return None,
     };
     Some(Value::String(value.to_owned()))

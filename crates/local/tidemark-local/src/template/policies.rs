@@ -86,7 +86,7 @@ impl PolicyParts {
         }
         let resolver = properties.resolver;
         let id = format!("{}Role", function.logical_id);
-        let name = format!("{}-{id}", super::STACK_NAME);
+        let name = format!("{}-{id}", arn::stack_name());
         let arn = format!("{}:role/{name}", arn::of_account("iam"));
         let (mut statements, mut managed) = (Vec::new(), Vec::new());
         let place = &properties.node;

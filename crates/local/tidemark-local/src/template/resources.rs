@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::intrinsics::Resolver;
 use super::yaml::Node;
-use crate::arn::{self, ACCOUNT, REGION};
+use crate::arn;
 use crate::eventbridge::{DEFAULT_BUS, bus_arn, bus_name};
 
 pub(super) const TABLE: &str = "AWS::DynamoDB::Table";
@@ -151,9 +151,9 @@ pub(super) fn generated(resources: &[(String, Node)]) -> BTreeMap<String, Genera
         match kind {
             Some(FUNCTION) => {
                 let physical = property("FunctionName").and_then(Node::as_text).map(str::to_owned);
-                let physical = physical.unwrap_or_else(|| format!("{}-{id}", super::STACK_NAME));
+                let physical = physical.unwrap_or_else(|| format!("{}-{id}", arn::stack_name()));
                 if property("Role").is_none() {
-                    let name = format!("{}-{id}Role", super::STACK_NAME);
+                    let name = format!("{}-{id}Role", arn::stack_name());
                     let arn = format!("{}:role/{name}", arn::of_account("iam"));
                     add(format!("{id}Role"), name, vec![("Arn", arn)]);
                 }
@@ -216,12 +216,12 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     };
     match resource.get("Properties").and_then(|properties| properties.get(property)) {
         Some(name) => resolver.text(name),
-        None if is_fifo(kind, resource) => Some(format!("{}-{id}.fifo", super::STACK_NAME)),
+        None if is_fifo(kind, resource) => Some(format!("{}-{id}.fifo", arn::stack_name())),
         // A bucket's name is part of a domain name, which has at most 63 characters.
         None if kind == BUCKET => {
-            Some(format!("{}-{id}", super::STACK_NAME).to_ascii_lowercase().chars().take(63).collect())
+            Some(format!("{}-{id}", arn::stack_name()).to_ascii_lowercase().chars().take(63).collect())
         }
-        None => Some(format!("{}-{id}", super::STACK_NAME)),
+        None => Some(format!("{}-{id}", arn::stack_name())),
     }
 }
 
@@ -246,19 +246,19 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
             Some(bus.map_or_else(|| name.clone(), |bus| format!("{bus}|{name}")))
         }
         TOPIC => Some(format!("{}:{}", arn::of_region("sns"), name(resolver, id, kind, resource)?)),
-        SUBSCRIPTION => Some(format!("{}:{}-{id}", arn::of_region("sns"), super::STACK_NAME)),
+        SUBSCRIPTION => Some(format!("{}:{}-{id}", arn::of_region("sns"), arn::stack_name())),
         HTTP_API | REST_API | GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_ROUTE => {
             Some(id.to_owned())
         }
         GATEWAY_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
-        QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
+        QUEUE => Some(crate::queues::url(&name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
         LAMBDA_URL => resolver.text(resource.get("Properties")?.get("TargetFunctionArn")?),
-        EVENT_SOURCE_MAPPING => Some(format!("{}-{id}", super::STACK_NAME)),
-        POLICY => Some(format!("{}-{id}", super::STACK_NAME)),
+        EVENT_SOURCE_MAPPING => Some(format!("{}-{id}", arn::stack_name())),
+        POLICY => Some(format!("{}-{id}", arn::stack_name())),
         MANAGED_POLICY => Some(format!("{}:policy/{}", arn::of_account("iam"), name(resolver, id, kind, resource)?)),
         // The reference of most types is a name.
-        _ if !matches!(support(kind), ResourceSupport::Local) => Some(format!("{}-{id}", super::STACK_NAME)),
+        _ if !matches!(support(kind), ResourceSupport::Local) => Some(format!("{}-{id}", arn::stack_name())),
         _ => None,
     }
 }
@@ -273,15 +273,15 @@ pub(super) fn attribute(
 ) -> Option<String> {
     let name = || name(resolver, id, kind, resource);
     match (kind, attribute) {
-        (TABLE | SIMPLE_TABLE, "Arn") => Some(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", name()?)),
+        (TABLE | SIMPLE_TABLE, "Arn") => Some(format!("{}:table/{}", arn::of_region("dynamodb"), name()?)),
         (FUNCTION, "Arn") => Some(arn::function(&name()?)),
         (ROLE, "Arn") => Some(format!("{}:role/{}", arn::of_account("iam"), name()?)),
         (BUCKET, "Arn") => Some(format!("arn:aws:s3:::{}", name()?)),
         (BUCKET, "DomainName") => Some(format!("{}.s3.amazonaws.com", name()?)),
         (BUCKET, "RegionalDomainName" | "DualStackDomainName") => {
-            Some(format!("{}.s3.{REGION}.amazonaws.com", name()?))
+            Some(format!("{}.s3.{}.amazonaws.com", name()?, arn::region()))
         }
-        (BUCKET, "WebsiteURL") => Some(format!("http://{}.s3-website-{REGION}.amazonaws.com", name()?)),
+        (BUCKET, "WebsiteURL") => Some(format!("http://{}.s3-website-{}.amazonaws.com", name()?, arn::region())),
         (LAMBDA_URL, "FunctionUrl") => Some(format!("https://{}/", arn::function_url_domain(id))),
         (LAMBDA_URL, "FunctionArn") => reference(resolver, id, kind, resource),
         (EVENT_SOURCE_MAPPING, "Id") => reference(resolver, id, kind, resource),
@@ -297,7 +297,7 @@ pub(super) fn attribute(
             let stream = resolver.text(resource.get("Properties")?.get("StreamARN")?)?;
             Some(if attribute == "StreamARN" { stream } else { format!("{stream}/consumer/{id}:1") })
         }
-        (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
+        (QUEUE, "Arn") => Some(format!("{}:{}", arn::of_region("sqs"), name()?)),
         (QUEUE, "QueueName") | (TOPIC, "TopicName") | (EVENT_BUS, "Name") => name(),
         (EVENT_BUS, "Arn") => Some(bus_arn(&name()?)),
         (EVENT_RULE, "Arn") => {
@@ -316,7 +316,7 @@ pub(super) fn attribute(
         (GATEWAY_AUTHORIZER, "AuthorizerId") => Some(id.to_owned()),
         (QUEUE, "QueueUrl") => reference(resolver, id, kind, resource),
         // Secrets Manager appends six random characters; here they are always the same.
-        (SECRET, "Id") => Some(format!("arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:{}-local1", name()?)),
+        (SECRET, "Id") => Some(format!("{}:secret:{}-local1", arn::of_region("secretsmanager"), name()?)),
         _ if !matches!(support(kind), ResourceSupport::Local) => Some(made_up(id, kind, attribute)),
         _ => None,
     }
@@ -330,7 +330,7 @@ fn event_bus_of(resolver: &Resolver<'_>, rule: &Node) -> Option<String> {
 
 /// A value for an attribute of a resource that only AWS has: functions get one of the right form.
 fn made_up(id: &str, kind: &str, attribute: &str) -> String {
-    let name = format!("{}-{id}", super::STACK_NAME);
+    let name = format!("{}-{id}", arn::stack_name());
     if attribute.ends_with("Arn") {
         let service = kind.split("::").nth(1).unwrap_or_default().to_ascii_lowercase();
         return format!("{}:{name}", arn::of_region(&service));

@@ -16,7 +16,11 @@ struct Stack {
 
 impl Stack {
     fn start(stage: &Stage) -> Self {
-        let mut process = command(stage, &[]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::start_with(stage, &[])
+    }
+
+    fn start_with(stage: &Stage, more: &[&str]) -> Self {
+        let mut process = command(stage, more).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
         let mut banner = Vec::new();
         for line in lines {
@@ -121,6 +125,63 @@ fn instances_end_when_the_stack_is_killed_and_restart_works() {
     let mut again = Stack::start(&stage);
     again.signal("-TERM");
     assert!(again.process.wait().unwrap().success());
+}
+
+#[test]
+fn web_server_ends_when_the_stack_is_killed() {
+    let stage = Stage::new(crate::web_adapter::LAYER, "");
+    stage.replace("Binary: test_function", "Binary: web_server");
+    let mut stack = Stack::start(&stage);
+    assert_eq!(test_functions(&stage), 1);
+    stack.signal("-KILL");
+    stack.process.wait().unwrap();
+    until("the end of the web server", || test_functions(&stage) == 0);
+}
+
+/// The status and the output of `tidemark-local test`.
+fn test_command(stage: &Stage, flags: &[&str], script: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidemark-local"));
+    command.arg("test").args(stage.arguments()).args(flags).args(["--", "sh", "-c", script]);
+    let output = command.stderr(Stdio::inherit()).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn test_command_gets_addresses_and_its_status_is_passed_on() {
+    let stage = Stage::new("", "");
+    let (status, output) = test_command(&stage, &[], "env; exit 3");
+    assert_eq!(status, Some(3));
+    for name in ["TIDEMARK_URL", "TIDEMARK_API_ServerlessHttpApi", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS"] {
+        assert!(output.contains(&format!("{name}=http://127.0.0.1:")), "{name}: {output}");
+    }
+    assert!(output.contains("AWS_REGION=us-east-1") && output.contains("AWS_SECRET_ACCESS_KEY=local"), "{output}");
+    assert!(!stage.path("data").exists(), "nothing is stored");
+    assert_eq!(test_command(&stage, &[], "kill -s TERM $$").0, Some(128 + 15));
+    assert_eq!(test_functions(&stage), 0);
+    let missing = command(&stage, &[]).arg("test").args(["--", "/no/such/command"]).output().unwrap();
+    assert_eq!(missing.status.code(), Some(2), "flags belong behind `test`");
+}
+
+#[tokio::test]
+async fn region_account_and_stack_name_reach_the_function() {
+    let stage = Stage::streaming("BatchSize: 10");
+    stage.replace("      FunctionName: the-test_function\n", "");
+    let place = ["--region=eu-central-1", "--account=123456789012", "--stack-name=shop"];
+    let (status, output) = test_command(&stage, &place, "env");
+    assert!(status == Some(0) && output.contains("AWS_REGION=eu-central-1"), "{output}");
+    let mut stack = Stack::start_with(&stage, &place);
+    let url = format!("{}/2015-03-31/functions/TestFunction/invocations", stack.http());
+    let asked = reqwest::Client::new().post(url).body(r#"{"do":"context"}"#).send().await.unwrap();
+    let context: serde_json::Value = asked.json().await.unwrap();
+    let arn = "arn:aws:lambda:eu-central-1:123456789012:function:shop-TestFunction";
+    assert_eq!((&context["functionArn"], &context["greeting"]), (&arn.into(), &"hello from eu-central-1".into()));
+    crate::support::put(context["dynamodb"].as_str().unwrap(), 1, &[]).await;
+    stage.until("the record", |stage| !stage.recording().is_empty()).await;
+    let record = stage.recording()[0]["Records"][0].clone();
+    let stream = record["eventSourceARN"].as_str().unwrap();
+    assert!(stream.starts_with("arn:aws:dynamodb:us-east-1:123456789012:table/things/stream/"), "{stream}");
+    stack.signal("-TERM");
+    assert!(stack.process.wait().unwrap().success());
 }
 
 #[test]

@@ -132,7 +132,7 @@ async fn schedule_runs_at_each_of_its_times() {
 async fn item_expires_when_the_clock_moves() {
     let stage = Stage::streaming("BatchSize: 10");
     let stack = builder(&stage).start().await.unwrap();
-    let soon = jiff_now() + 1800;
+    let soon = now_s() + 1800;
     stack.table("Table").put(json!({ "pk": "a", "n": 1, "expiresAt": soon })).await.unwrap();
     stack.advance(MINUTE).await.unwrap();
     assert_eq!(stack.table("Table").scan().await.unwrap(), [json!({ "pk": "a", "n": 1, "expiresAt": soon })]);
@@ -142,7 +142,7 @@ async fn item_expires_when_the_clock_moves() {
     assert_eq!(last["Records"][0]["eventName"], "REMOVE");
 }
 
-fn jiff_now() -> u64 {
+fn now_s() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
 }
 
@@ -203,4 +203,31 @@ async fn a_sent_websocket_message_is_settled_with_its_function() {
     stack.settle().await.unwrap();
     assert_eq!(stage.events("DISCONNECT").len(), 1);
     assert!(stack.websocket("Socket", "").await.is_err());
+}
+
+#[tokio::test]
+async fn routes_for_tests_settle_advance_and_fail() {
+    let tick = "Tick: { Type: Schedule, Properties: { Schedule: rate(1 hour), Input: '{\"do\": \"record\"}' } }";
+    let stage = Stage::new("", tick);
+    let running = stage.try_start(&["--in-memory"]).await.unwrap();
+    let client = reqwest::Client::new();
+    let post = async |path: &str, origin: Option<&str>| {
+        let mut request = client.post(format!("{}{path}", running.admin.addresses.http));
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        request.send().await.unwrap().status().as_u16()
+    };
+    for path in ["/_local/settle", "/_local/advance?seconds=1", "/_local/fail?function=TestFunction&times=1"] {
+        assert_eq!(post(path, Some("https://other.example")).await, 403, "{path}");
+    }
+    assert_eq!(post("/_local/fail?function=TestFunction&times=1", None).await, 204);
+    assert_eq!(post("/_local/advance?seconds=3600", None).await, 204);
+    assert!(stage.recording().is_empty(), "the first try fails");
+    assert_eq!(post("/_local/advance?seconds=60", None).await, 204);
+    assert_eq!(stage.recording().len(), 1);
+    assert_eq!(post("/_local/settle", None).await, 204);
+    assert_eq!(post("/_local/fail?function=Nobody&times=1", None).await, 400);
+    assert_eq!(post("/_local/advance?seconds=9999999999", None).await, 400);
+    running.stop().await;
 }

@@ -157,7 +157,7 @@ pub(super) fn common_prefixes(prefixes: Vec<String>, encoding: Option<&EncodingT
 }
 
 pub(super) fn owner() -> Owner {
-    Owner { id: Some(arn::ACCOUNT.to_owned()), display_name: None }
+    Owner { id: Some(arn::account().to_owned()), display_name: None }
 }
 
 /// Reads the newest versions, without delete markers.

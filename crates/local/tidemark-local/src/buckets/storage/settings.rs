@@ -65,7 +65,7 @@ pub(super) async fn head_bucket(
     request: S3Request<HeadBucketInput>,
 ) -> Attempt<S3Response<HeadBucketOutput>> {
     storage.index(move |index| index.bucket(&request.input.bucket).map(drop)).await?;
-    answer(HeadBucketOutput { bucket_region: Some(arn::REGION.to_owned()), ..Default::default() })
+    answer(HeadBucketOutput { bucket_region: Some(arn::region().to_owned()), ..Default::default() })
 }
 
 /// The region `us-east-1` has no name here.
@@ -99,7 +99,7 @@ pub(super) async fn list_buckets(
     };
     let buckets: Vec<Bucket> = rows.into_iter().take(max).map(shown).collect();
     let last = buckets.last().and_then(|bucket| bucket.name.clone()).filter(|_| more);
-    let owner = Owner { id: Some(arn::ACCOUNT.to_owned()), display_name: None };
+    let owner = Owner { id: Some(arn::account().to_owned()), display_name: None };
     answer(ListBucketsOutput {
         buckets: Some(buckets),
         continuation_token: last,
