@@ -15,6 +15,7 @@ mod aws_domains;
 mod buckets;
 mod build;
 mod connections_api;
+mod documented;
 mod fifo_topics;
 #[cfg(all(feature = "buckets", feature = "jwt", feature = "kinesis"))]
 mod foreign_templates;

@@ -179,7 +179,7 @@ async fn region_account_and_stack_name_reach_the_function() {
     stage.until("the record", |stage| !stage.recording().is_empty()).await;
     let record = stage.recording()[0]["Records"][0].clone();
     let stream = record["eventSourceARN"].as_str().unwrap();
-    assert!(stream.starts_with("arn:aws:dynamodb:us-east-1:123456789012:table/things/stream/"), "{stream}");
+    assert!(stream.starts_with("arn:aws:dynamodb:eu-central-1:123456789012:table/things/stream/"), "{stream}");
     stack.signal("-TERM");
     assert!(stack.process.wait().unwrap().success());
 }

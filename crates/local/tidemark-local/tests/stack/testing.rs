@@ -1,5 +1,6 @@
 //! The library for tests of functions: rest, time, faults, and what a test sees.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -74,7 +75,9 @@ async fn message_returns_after_its_visibility_timeout_and_dies() {
     assert_eq!(stack.queue("Jobs").messages().unwrap(), ["poison"]);
     stack.advance(2 * MINUTE).await.unwrap();
     assert_eq!(stack.queue("Dead").messages().unwrap(), ["poison"]);
-    assert_eq!(bodies(&stage).concat(), ["a", "poison", "poison"]);
+    let mut seen = bodies(&stage).concat();
+    seen.sort();
+    assert_eq!(seen, ["a", "poison", "poison"]);
 }
 
 #[tokio::test]
@@ -230,4 +233,54 @@ async fn routes_for_tests_settle_advance_and_fail() {
     assert_eq!(post("/_local/fail?function=Nobody&times=1", None).await, 400);
     assert_eq!(post("/_local/advance?seconds=9999999999", None).await, 400);
     running.stop().await;
+}
+
+/// The template of `docs/testing.md`.
+fn documented() -> Stage {
+    let stage = with_queue("");
+    stage.replace("TestFunction", "Worker");
+    stage
+}
+
+fn page() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/testing.md")).unwrap()
+}
+
+/// The block of the page in a language.
+fn block(language: &str) -> String {
+    let page = page();
+    let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+#[tokio::test]
+#[ignore = "documented_example_runs runs it in the folder of its template"]
+async fn documented_example() {
+    crate::documented::failed_job_is_tried_again().await.unwrap();
+}
+
+#[test]
+fn documented_example_runs() {
+    let own = include_str!("documented.rs").split_once("\n\n").unwrap().1.replace("pub(crate) async", "async");
+    assert_eq!(block("rust").replace("#[tokio::test]\n", ""), own, "docs/testing.md and documented.rs differ");
+    let stage = documented();
+    let mut example = Command::new(std::env::current_exe().unwrap());
+    example.args(["--ignored", "--exact", "testing::documented_example"]).current_dir(stage.folder.path());
+    example.env("TIDEMARK_NO_BUILD", "1").env("TIDEMARK_BIN_DIR", test_functions());
+    let output = example.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn documented_command_runs() {
+    let stage = documented();
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_tidemark-local"));
+    let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", &block("sh")]).current_dir(stage.folder.path()).env("PATH", path);
+    shell.env("TIDEMARK_NO_BUILD", "1").env("TIDEMARK_BIN_DIR", test_functions());
+    let output = shell.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("/things/7"), "{text} {}", String::from_utf8_lossy(&output.stderr));
 }
