@@ -137,7 +137,8 @@ mod tests {
         assert!(choose(HOME.clone()).is_ok() && choose(HOME.clone()).is_ok());
         let elsewhere = choose(Place { region: "eu-central-1".to_owned(), ..HOME.clone() });
         let error = elsewhere.map_err(|error| error.to_string());
-        let expected = "all stacks of a process share region, account and stack name: us-east-1 000000000000 tidemark-local";
+        let expected =
+            "all stacks of a process share region, account and stack name: us-east-1 000000000000 tidemark-local";
         assert_eq!(error, Err(expected.to_owned()));
     }
 

@@ -214,17 +214,17 @@ fn squeezed(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|character| character.to_ascii_lowercase()).collect()
 }
 
+/// Where cargo put each binary.
+type Paths = BTreeMap<Binary, PathBuf>;
+
 /// What [`build_once`] has built, by profile and binaries.
-static BUILT: Mutex<BTreeMap<(String, BTreeSet<Binary>), BTreeMap<Binary, PathBuf>>> = Mutex::const_new(BTreeMap::new());
+static BUILT: Mutex<BTreeMap<(String, BTreeSet<Binary>), Paths>> = Mutex::const_new(BTreeMap::new());
 
 /// As [`build()`], but only the first call of this process builds.
 ///
 /// # Errors
 /// [`BuildError`].
-pub(crate) async fn build_once(
-    profile: &str,
-    binaries: BTreeSet<Binary>,
-) -> Result<BTreeMap<Binary, PathBuf>, BuildError> {
+pub(crate) async fn build_once(profile: &str, binaries: BTreeSet<Binary>) -> Result<Paths, BuildError> {
     // Locked during the build: other tests of the process wait for it.
     let mut built = BUILT.lock().await;
     let key = (profile.to_owned(), binaries);

@@ -213,7 +213,8 @@ fn name_and_value(argument: &str) -> Result<(String, String), String> {
 }
 
 fn region(argument: &str) -> Result<String, String> {
-    let is_valid = (1..=32).contains(&argument.len()) && argument.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let is_valid =
+        (1..=32).contains(&argument.len()) && argument.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if is_valid { Ok(argument.to_owned()) } else { Err("expected a region such as eu-central-1".to_owned()) }
 }
 

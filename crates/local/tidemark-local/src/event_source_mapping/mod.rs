@@ -40,10 +40,10 @@ use crate::metrics::Subject;
 use crate::policies::{Policies, Request};
 use crate::queues::Queues;
 use crate::stack::{Queue, StartingPosition, StreamMapping};
-use progress::NotedProgress;
 use checkpoint::{Checkpoint, Checkpoints};
 use failure_destination::FailureDestination;
 use filter::{FilterError, Filters};
+use progress::NotedProgress;
 use source::{Shard, StreamKind, StreamSource};
 use worker::Worker;
 

@@ -93,12 +93,7 @@ fn dead_letter_attributes(ended: &Ended) -> BTreeMap<String, String> {
 }
 
 /// `None` if no record is due: the stack is stopping, or the payload is too large.
-async fn attempt(
-    pool: &Arc<Pool>,
-    payload: &Bytes,
-    settings: &EventInvoke,
-    mut work: Work,
-) -> Option<(Ended, Work)> {
+async fn attempt(pool: &Arc<Pool>, payload: &Bytes, settings: &EventInvoke, mut work: Work) -> Option<(Ended, Work)> {
     let age_end = pool.clock().instant() + settings.age_max;
     let delays = EVENT_RETRY_DELAYS.iter().take(settings.retries).copied().map(Some).chain([None]);
     for (attempts, retry_delay) in (1..).zip(delays) {

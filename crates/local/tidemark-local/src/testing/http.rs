@@ -91,8 +91,7 @@ impl Http {
     ) -> Result<Answer, TestError> {
         let url = format!("{}{path}", self.url()?);
         let failed = |error: &dyn std::error::Error| TestError::Answer(format!("{method} {url}: {error}"));
-        let mut request =
-            Request::builder().uri(&url).body(Body::from(body.into())).map_err(|error| failed(&error))?;
+        let mut request = Request::builder().uri(&url).body(Body::from(body.into())).map_err(|error| failed(&error))?;
         *request.method_mut() = method.clone();
         *request.headers_mut() = headers;
         let (parts, body) = self.client.request(request).await.map_err(|error| failed(&error))?.into_parts();

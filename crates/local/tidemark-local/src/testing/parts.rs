@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn items_keep_their_values_as_json() {
-        let json = json!({ "text": "a", "n": 12, "f": 0.5, "is": true, "no": null, "list": [1, "b"], "map": { "x": -3 } });
+        let json =
+            json!({ "text": "a", "n": 12, "f": 0.5, "is": true, "no": null, "list": [1, "b"], "map": { "x": -3 } });
         let Value::Object(entries) = json.clone() else { panic!("an object") };
         let stored = entries.into_iter().map(|(name, value)| (name, attribute(value))).collect();
         assert_eq!(item(&stored), json);

@@ -151,7 +151,8 @@ fn test_command_gets_addresses_and_its_status_is_passed_on() {
     let stage = Stage::new("", "");
     let (status, output) = test_command(&stage, &[], "env; exit 3");
     assert_eq!(status, Some(3));
-    for name in ["TIDEMARK_URL", "TIDEMARK_API_ServerlessHttpApi", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS"] {
+    for name in ["TIDEMARK_URL", "TIDEMARK_API_ServerlessHttpApi", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS"]
+    {
         assert!(output.contains(&format!("{name}=http://127.0.0.1:")), "{name}: {output}");
     }
     assert!(output.contains("AWS_REGION=us-east-1") && output.contains("AWS_SECRET_ACCESS_KEY=local"), "{output}");

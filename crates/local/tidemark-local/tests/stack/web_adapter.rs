@@ -2,7 +2,8 @@
 
 use crate::support::Stage;
 
-pub(crate) const LAYER: &str = "Layers: [!Sub \"arn:aws:lambda:${AWS::Region}:753240598075:layer:LambdaAdapterLayerX86:26\"]\n";
+pub(crate) const LAYER: &str =
+    "Layers: [!Sub \"arn:aws:lambda:${AWS::Region}:753240598075:layer:LambdaAdapterLayerX86:26\"]\n";
 
 /// The stack of `support`, with a web server instead of the test function.
 fn stage() -> Stage {
