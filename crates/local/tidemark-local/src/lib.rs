@@ -16,6 +16,7 @@ pub mod banner;
 #[cfg(feature = "buckets")]
 mod buckets;
 pub mod build;
+pub mod cdk;
 pub mod cli;
 mod dynamic_references;
 pub mod dynamodb;
@@ -23,6 +24,7 @@ pub mod event_source_mapping;
 mod event_stream;
 mod eventbridge;
 pub mod faults;
+pub mod findings;
 mod function_api;
 pub mod functions;
 mod guard;
@@ -36,6 +38,8 @@ mod listen;
 pub mod mail;
 mod messaging;
 mod metrics;
+#[cfg(feature = "models")]
+mod models;
 mod other_services;
 mod policies;
 mod private_files;
@@ -67,5 +71,7 @@ use left_out::aws_domains;
 use left_out::buckets;
 #[cfg(not(feature = "kinesis"))]
 use left_out::kinesis;
+#[cfg(not(feature = "models"))]
+use left_out::models;
 #[cfg(not(feature = "watch"))]
 use left_out::watch;

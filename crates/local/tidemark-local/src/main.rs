@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
-use tidemark_local::banner;
-use tidemark_local::cli::Options;
+use tidemark_local::cli::{CheckFormat, Options};
+use tidemark_local::{banner, findings};
 use tidemark_local::startup::{RunningStack, read_template, suggested_policies};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::Targets;
@@ -22,7 +22,7 @@ const LOG: &str = "info,dynoxide=error";
 #[tokio::main(worker_threads = 1)]
 async fn main() -> ExitCode {
     match run().await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE
@@ -30,29 +30,34 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run() -> anyhow::Result<()> {
+async fn run() -> anyhow::Result<ExitCode> {
     let given = std::env::var("TIDEMARK_LOG").ok().and_then(|targets| targets.parse::<Targets>().ok());
     let targets = given.map_or_else(|| LOG.parse(), Ok).context("the default of TIDEMARK_LOG")?;
     let lines = fmt::layer().with_target(false).with_writer(std::io::stderr);
     let lines = lines.with_ansi(std::io::stderr().is_terminal()).compact();
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
     let mut options = Options::parse();
-    options.find_template();
+    options.find_template()?;
+    if options.check && options.format == CheckFormat::Json {
+        let read = read_template(&options);
+        println!("{}", serde_json::to_string(&findings::of(&options.template, &read))?);
+        return Ok(if read.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     if options.check {
         println!("{}", banner::checked(&read_template(&options)?));
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     if options.suggest_policies {
         print!("{}", suggested_policies(&options)?);
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
 
     let running = tokio::select! {
         running = RunningStack::start(&options) => running?,
-        _ = interrupt.recv() => return Ok(()),
-        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
+        _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
     };
     println!("{}", banner::text(&running));
 
@@ -66,5 +71,5 @@ async fn run() -> anyhow::Result<()> {
         // A second Ctrl-C ends the process at once; the instances end with it.
         _ = interrupt.recv() => {}
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

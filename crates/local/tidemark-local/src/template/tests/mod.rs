@@ -5,8 +5,11 @@ mod expand;
 mod fifo;
 mod gateway_v2;
 mod intrinsics;
+mod known_properties;
 mod lambda_resources;
 mod messaging;
+mod nested;
+mod openapi;
 mod policies;
 mod websocket_api;
 

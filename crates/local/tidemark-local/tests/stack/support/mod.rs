@@ -149,7 +149,7 @@ pub(crate) async fn put(dynamodb: &str, number: u64, attributes: &[&str]) {
 }
 
 /// The folder of this package's examples, which include the test function.
-fn test_functions() -> PathBuf {
+pub(crate) fn test_functions() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().join("examples")
 }
