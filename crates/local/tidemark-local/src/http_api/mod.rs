@@ -120,9 +120,10 @@ impl HttpApis {
                 let own = pool.function().routes.iter().filter(|route| route.api == api.logical_id);
                 own.map(|route| (route.route_key.clone(), target(Backend::Function(Arc::clone(pool)), route)))
             });
-            let fixed = api.fixed_routes.iter().map(|(route, response)| {
-                (route.route_key.clone(), target(Backend::Fixed(response.clone()), route))
-            });
+            let fixed = api
+                .fixed_routes
+                .iter()
+                .map(|(route, response)| (route.route_key.clone(), target(Backend::Fixed(response.clone()), route)));
             let routes = routes.chain(fixed);
             let bucket = api.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
             Ok(Api { definition: api.clone(), routes: Routes::new(routes)?, bucket })

@@ -338,9 +338,9 @@ async fn build(options: &Options, folder: &Path, stack: &Stack) -> Result<Option
 fn paths(options: &Options, template: &Path, stack: &Stack, binaries: Option<&Binaries>) -> BTreeMap<String, PathBuf> {
     let (is_built, others): (Vec<_>, Vec<_>) = stack.functions.iter().partition(|function| function.is_built);
     let template = template.canonicalize().unwrap_or_else(|_| template.to_owned());
-    let assets = is_built.into_iter().map(|function| {
-        (function.logical_id.clone(), template.join(&function.code_uri).join("bootstrap"))
-    });
+    let assets = is_built
+        .into_iter()
+        .map(|function| (function.logical_id.clone(), template.join(&function.code_uri).join("bootstrap")));
     if let Some(Binaries { found, built }) = binaries {
         let own = found.iter().filter_map(|(id, binary)| Some((id.clone(), built.get(binary)?.clone())));
         return own.chain(assets).collect();

@@ -219,11 +219,7 @@ pub(super) fn of_resource(authorizer: &Properties<'_>) -> Option<AuthorizerKind>
 }
 
 /// Reads `x-amazon-apigateway-authorizer` of an OpenAPI document, whose scheme names this header.
-pub(super) fn of_document(
-    authorizer: &Properties<'_>,
-    api: ApiKind,
-    header: Option<String>,
-) -> Option<AuthorizerKind> {
+pub(super) fn of_document(authorizer: &Properties<'_>, api: ApiKind, header: Option<String>) -> Option<AuthorizerKind> {
     let kind = authorizer.required("type")?.to_ascii_lowercase();
     let mut identity = Vec::new();
     if let Some(place) = authorizer.raw("identitySource") {

@@ -66,7 +66,12 @@ fn cors_rules(configuration: &Properties<'_>) -> Vec<CorsRule> {
     rules
 }
 
-fn notification(id: &str, (list, receiver): (&str, &str), resolver: &Resolver<'_>, node: &Node) -> Option<BucketNotification> {
+fn notification(
+    id: &str,
+    (list, receiver): (&str, &str),
+    resolver: &Resolver<'_>,
+    node: &Node,
+) -> Option<BucketNotification> {
     let properties = Properties::new(resolver, node);
     let (event, arn) = (properties.required("Event"), properties.required(receiver));
     let (prefix, suffix) = filter(&properties);

@@ -147,7 +147,13 @@ fn substituted(node: &Node, identifier: &str, value: &str) -> Node {
 type Convert = fn(&str, &Node) -> (String, Node);
 
 /// The property in the other form; `None` if the other form does not know it, or nobody does.
-fn property(kinds: (&str, &str), convert: Convert, name: &str, value: &Node, problems: &Problems) -> Option<(String, Node)> {
+fn property(
+    kinds: (&str, &str),
+    convert: Convert,
+    name: &str,
+    value: &Node,
+    problems: &Problems,
+) -> Option<(String, Node)> {
     let (from, to) = kinds;
     let Some(mark) = known_properties::mark(from, name) else {
         problems.at(value, known_properties::unknown(from, name));
@@ -180,8 +186,8 @@ fn converted(section: &Node, problems: &Problems) -> Node {
                 "Type" => value.text(kind),
                 "Properties" => {
                     let entries = value.entries().iter();
-                    let entries = entries
-                        .filter_map(|(name, value)| property((original, kind), convert, name, value, problems));
+                    let entries =
+                        entries.filter_map(|(name, value)| property((original, kind), convert, name, value, problems));
                     value.with(NodeKind::Map(entries.collect()))
                 }
                 _ => value.clone(),

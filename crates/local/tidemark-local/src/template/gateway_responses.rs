@@ -4,7 +4,7 @@
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-gatewayResponse-definition.html>.
 
 use super::intrinsics::Resolver;
-use super::openapi::quoted;
+use super::mock::quoted;
 use super::properties::Properties;
 use super::yaml::Node;
 use crate::stack::GatewayResponse;
@@ -72,7 +72,8 @@ fn template(all: &Node, resolver: &Resolver<'_>) -> Option<(String, String)> {
     let text = resolver.text(node)?;
     let rest = VARIABLES.iter().fold(text.clone(), |rest, variable| rest.replace(variable, ""));
     if rest.contains('$') || text.trim_start().starts_with('#') {
-        let message = format!("this template has more than {}, which is not supported on this machine", VARIABLES.join(", "));
+        let message =
+            format!("this template has more than {}, which is not supported on this machine", VARIABLES.join(", "));
         resolver.problems.at(node, message);
         return None;
     }

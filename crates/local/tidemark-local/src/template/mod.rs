@@ -25,6 +25,8 @@ mod known_properties;
 mod lambda_resources;
 mod layers;
 mod load_balancers;
+mod mock;
+mod models;
 mod nested;
 mod openapi;
 mod parameters;
@@ -33,8 +35,8 @@ mod problems;
 mod properties;
 mod queues;
 mod resources;
-mod rest_resources;
 mod rest_api;
+mod rest_resources;
 mod routes;
 mod schedules;
 mod secrets;
@@ -134,6 +136,8 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
                 resolver.holds(name, condition);
             }),
             "Globals" | "Outputs" => resolver.scan(section),
+            // What the CDK adds is about its own tools.
+            "Rules" if section.entries().iter().all(|(name, _)| name == "CheckBootstrapVersion") => {}
             "Rules" => resolver.problems.ignored(section, "the rules for parameters are not checked on this machine"),
             _ => resolver.problems.at(section, format!("{name} is not a section of a template")),
         }

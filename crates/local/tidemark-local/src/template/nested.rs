@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::files::Files;
 use super::intrinsics::{Piece, pieces};
 use super::yaml::{Node, NodeKind};
-use super::{expand, globals, resources};
+use super::{expand, globals, known_properties, resources};
 
 /// The deepest nesting, and the most nested stacks together.
 const DEPTH_MAX: usize = 8;
@@ -91,13 +91,20 @@ impl Inliner<'_> {
     fn child(&self, id: &str, resource: &Node) -> Option<Node> {
         let kind = resource.get("Type")?.as_text()?;
         let properties = resource.get("Properties")?;
+        if ![resources::NESTED_STACK, resources::APPLICATION].contains(&kind) {
+            return None;
+        }
+        for (name, node) in properties.entries() {
+            if known_properties::mark(kind, name).is_none() {
+                self.files.problems.at(node, known_properties::unknown(kind, name));
+            }
+        }
         let location = match kind {
             resources::NESTED_STACK => {
                 let asset = resource.get("Metadata").and_then(|metadata| metadata.get(resources::ASSET_PATH));
                 asset.or_else(|| properties.get("TemplateURL"))?
             }
-            resources::APPLICATION => properties.get("Location")?,
-            _ => return None,
+            _ => properties.get("Location")?,
         };
         let name = location.as_text().filter(|name| !name.contains("://"))?;
         let problems = self.files.problems;
@@ -256,7 +263,8 @@ impl Names<'_> {
                 self.values.get(name).cloned().unwrap_or_else(|| call("Ref", target.text(self.name(name))))
             }
             (Some(("Fn::GetAtt", target)), _) => {
-                let parts: Vec<&str> = target.items().unwrap_or(std::slice::from_ref(target)).iter().filter_map(Node::as_text).collect();
+                let parts: Vec<&str> =
+                    target.items().unwrap_or(std::slice::from_ref(target)).iter().filter_map(Node::as_text).collect();
                 let name = parts.join(".");
                 self.values.get(&name).cloned().unwrap_or_else(|| call("Fn::GetAtt", target.text(self.name(&name))))
             }

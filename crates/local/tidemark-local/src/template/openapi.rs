@@ -4,18 +4,15 @@
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-swagger-extensions.html>.
 //! A part that callers or functions would notice, and that is not here, is refused with its path.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use regex_lite::Regex;
 use serde_json::{Value, json};
 
+use super::files::Files;
 use super::intrinsics::Resolver;
 use super::properties::{Properties, json as to_json};
 use super::yaml::{Node, NodeKind};
-use super::files::Files;
-use super::{authorizers, gateway_responses, resources, routes, targets};
-use crate::models::Model;
+use super::{authorizers, gateway_responses, mock, models, resources, routes, targets};
 use crate::stack::{
     ApiKind, Authorizer, Cors, FixedResponse, HttpApi, IdentitySource, PayloadFormat, RequestChecks, Route,
     RouteAuthorizer, Stack,
@@ -198,7 +195,7 @@ impl<'a> Document<'a> {
     fn backend(&self, key: &str, integration: &Node, stack: &Stack) -> Option<Backend> {
         let kind = integration.get("type").and_then(text).unwrap_or_default().to_ascii_lowercase();
         match kind.as_str() {
-            "mock" => self.mock(integration).map(Backend::Fixed),
+            "mock" => mock::read(integration, self.resolver).map(Backend::Fixed),
             "aws_proxy" => {
                 for (name, node) in integration.entries().iter().filter(|(name, _)| !OF_FUNCTION.contains(&&**name)) {
                     self.wrong::<()>(node, format!("{name} of an integration is not supported on this machine"));
@@ -220,56 +217,6 @@ impl<'a> Document<'a> {
                 self.wrong(place, format!("{key}: integrations of the type {other:?} are not supported on this machine: only aws_proxy with a function, and mock, are"))
             }
         }
-    }
-
-    /// The response of a `mock` integration. API Gateway chooses it by the status that the request's
-    /// template gives.
-    fn mock(&self, integration: &Node) -> Option<FixedResponse> {
-        let mut wanted = "200".to_owned();
-        for (_, template) in integration.get("requestTemplates").map(Node::entries).unwrap_or_default() {
-            let source = self.fixed_text(template)?;
-            let found = Regex::new(r#"["']?statusCode["']?\s*:\s*["']?(\d{3})"#).ok()?.captures(&source);
-            wanted = match found.and_then(|found| Some(found.get(1)?.as_str().to_owned())) {
-                Some(status) => status,
-                None => return self.wrong(template, "a mock needs a request template with a `statusCode`"),
-            };
-        }
-        let responses = integration.get("responses").map(Node::entries).unwrap_or_default();
-        let fits = |pattern: &str| Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|regex| regex.is_match(&wanted));
-        let chosen = responses.iter().find(|(pattern, _)| pattern != "default" && fits(pattern));
-        let Some((_, response)) = chosen.or_else(|| responses.iter().find(|(pattern, _)| pattern == "default")) else {
-            return self.wrong(integration, format!("a mock needs a response for the status {wanted}, or `default`"));
-        };
-        let status = response.get("statusCode").and_then(text).and_then(|status| status.parse().ok());
-        let Some(status) = status.filter(|status| (200..=599).contains(status)) else {
-            return self.wrong(response, "statusCode must be 200 to 599");
-        };
-        let mut headers = Vec::new();
-        for (name, node) in response.get("responseParameters").map(Node::entries).unwrap_or_default() {
-            let header = name.strip_prefix("method.response.header.");
-            match header.zip(text(node).and_then(|value| Some(quoted(&value)?.to_owned()))) {
-                Some((name, value)) => headers.push((name.to_owned(), value)),
-                None => {
-                    let message = "a mock's header must be a text in single quotes on this machine";
-                    return self.wrong(node, message);
-                }
-            }
-        }
-        let mut body = String::new();
-        if let Some((kind, template)) = response.get("responseTemplates").and_then(|all| all.entries().first()) {
-            body = self.fixed_text(template)?;
-            headers.push(("content-type".to_owned(), kind.clone()));
-        }
-        Some(FixedResponse { status, headers, body })
-    }
-
-    /// A template without a variable or a directive.
-    fn fixed_text(&self, template: &Node) -> Option<String> {
-        let source = text(template).unwrap_or_default();
-        if source.contains(['$', '#']) {
-            return self.wrong(template, "a mapping template with $ or # is not supported on this machine");
-        }
-        Some(source)
     }
 
     /// Adds the authorizers of the document to the API.
@@ -371,11 +318,14 @@ impl<'a> Document<'a> {
     fn model(&self, kind: &str, schema: &Node) -> Option<(String, Value)> {
         let schemas = |node: Option<&Node>| node.map(to_json).unwrap_or_else(|| json!({}));
         let components = self.root.get("components").and_then(|components| components.get("schemas"));
-        let read = with_definitions(
+        let read = models::with_definitions(
             to_json(schema),
-            &[("components", json!({ "schemas": schemas(components) })), ("definitions", schemas(self.root.get("definitions")))],
+            &[
+                ("components", json!({ "schemas": schemas(components) })),
+                ("definitions", schemas(self.root.get("definitions"))),
+            ],
         );
-        check_model(self.resolver, schema, &read);
+        models::check(self.resolver, schema, &read);
         Some((kind.to_owned(), read))
     }
 
@@ -414,51 +364,8 @@ impl<'a> Document<'a> {
     }
 }
 
-fn text(node: &Node) -> Option<String> {
+pub(super) fn text(node: &Node) -> Option<String> {
     node.as_text().map(str::to_owned)
-}
-
-/// The text between single quotes.
-pub(super) fn quoted(value: &str) -> Option<&str> {
-    value.strip_prefix('\'')?.strip_suffix('\'')
-}
-
-/// A schema with the schemas that it may refer to. API Gateway's own address of a model is one too.
-pub(super) fn with_definitions(mut schema: Value, definitions: &[(&str, Value)]) -> Value {
-    if let Some(fields) = schema.as_object_mut() {
-        for (name, own) in definitions {
-            fields.entry(*name).or_insert_with(|| own.clone());
-        }
-        // Draft 4 is the only one that API Gateway knows; another address would not be found.
-        fields.remove("$schema");
-    }
-    local_references(&mut schema);
-    schema
-}
-
-fn local_references(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            if let Some(Value::String(reference)) = fields.get_mut("$ref")
-                && reference.starts_with("https://apigateway.amazonaws.com/restapis/")
-                && let Some((_, model)) = reference.rsplit_once("/models/")
-            {
-                *reference = format!("#/definitions/{model}");
-            }
-            fields.values_mut().for_each(local_references);
-        }
-        Value::Array(items) => items.iter_mut().for_each(local_references),
-        _ => {}
-    }
-}
-
-/// Records a schema that is none.
-pub(super) fn check_model(resolver: &Resolver<'_>, place: &Node, schema: &Value) {
-    if cfg!(feature = "models")
-        && let Err(error) = Model::new(schema)
-    {
-        resolver.problems.at(place, format!("this is no JSON schema of draft 4: {error}"));
-    }
 }
 
 /// `x-amazon-apigateway-cors` of an HTTP API.
@@ -476,18 +383,4 @@ fn cors_of(node: &Node) -> Cors {
         allow_credentials: node.get("allowCredentials").and_then(Node::as_text) == Some("true"),
         max_age: node.get("maxAge").and_then(Node::as_text).and_then(|age| age.parse().ok()).map(Duration::from_secs),
     }
-}
-
-/// The models of an API's property `Models`, by name.
-pub(super) fn models(properties: &Properties<'_>) -> BTreeMap<String, Value> {
-    let Some(models) = properties.map("Models") else { return BTreeMap::new() };
-    let all: serde_json::Map<_, _> =
-        models.node.entries().iter().map(|(name, node)| (name.clone(), to_json(node))).collect();
-    let definitions = [("definitions", Value::Object(all.clone()))];
-    let read = models.node.entries().iter().map(|(name, node)| {
-        let schema = with_definitions(to_json(node), &definitions);
-        check_model(properties.resolver, node, &schema);
-        (name.clone(), schema)
-    });
-    read.collect()
 }

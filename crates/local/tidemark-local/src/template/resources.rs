@@ -268,9 +268,10 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
         }
         TOPIC => Some(format!("{}:{}", arn::of_region("sns"), name(resolver, id, kind, resource)?)),
         SUBSCRIPTION => Some(format!("{}:{}-{id}", arn::of_region("sns"), super::STACK_NAME)),
-        HTTP_API | REST_API | GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_ROUTE
-        | GATEWAY_REST | REST_RESOURCE | REST_METHOD | REST_DEPLOYMENT | REST_AUTHORIZER | REST_VALIDATOR
-        | REST_RESPONSE => Some(id.to_owned()),
+        HTTP_API | REST_API | GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_ROUTE | GATEWAY_REST
+        | REST_RESOURCE | REST_METHOD | REST_DEPLOYMENT | REST_AUTHORIZER | REST_VALIDATOR | REST_RESPONSE => {
+            Some(id.to_owned())
+        }
         REST_MODEL => match resource.get("Properties").and_then(|own| own.get("Name")) {
             Some(name) => resolver.text(name),
             None => Some(id.to_owned()),

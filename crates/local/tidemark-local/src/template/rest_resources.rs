@@ -7,11 +7,23 @@ use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources::{self, ROOT_RESOURCE};
 use super::yaml::{Node, NodeKind};
-use super::{authorizers, openapi, rest_api, routes};
+use super::{authorizers, gateway_responses, openapi, rest_api, routes};
 use crate::stack::{ApiKind, HttpApi, Stack};
 
 /// The deepest path; API Gateway allows far less.
 const DEPTH_MAX: usize = 64;
+
+/// The parts of an API.
+const PARTS: [&str; 8] = [
+    resources::REST_RESOURCE,
+    resources::REST_METHOD,
+    resources::REST_DEPLOYMENT,
+    resources::REST_STAGE,
+    resources::REST_AUTHORIZER,
+    resources::REST_VALIDATOR,
+    resources::REST_MODEL,
+    resources::REST_RESPONSE,
+];
 
 /// Models that each API has.
 const OWN_MODELS: [&str; 2] = ["Empty", "Error"];
@@ -37,6 +49,29 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
             None => own,
         };
         openapi::add(&document, id, resolver, stack);
+    }
+    add_foreign(resolver, stack);
+}
+
+/// Parts of other APIs: a response of one that SAM makes has an effect, and others have none.
+fn add_foreign(resolver: &Resolver<'_>, stack: &mut Stack) {
+    let is_own = |id: &str| {
+        let found = resolver.resources.iter().find(|(other, _)| other == id).and_then(|(_, api)| api.get("Type"));
+        found.and_then(Node::as_text) == Some(resources::GATEWAY_REST)
+    };
+    for kind in PARTS {
+        for (id, _, properties) in of_type(resolver, kind) {
+            let Some(api) = properties.required("RestApiId").filter(|api| !is_own(api)) else { continue };
+            let parts = Parts { resolver, api: &api };
+            let found = stack.http_apis.iter_mut().find(|other| other.logical_id == api && other.kind == ApiKind::Rest);
+            if let (resources::REST_RESPONSE, Some(found)) = (kind, found) {
+                let responses = map(&properties.node, parts.responses());
+                found.gateway_responses.extend(gateway_responses::of_document(&responses, resolver));
+            } else {
+                let message = format!("{id} is left out: {api} is not an {} of this template", resources::GATEWAY_REST);
+                resolver.problems.ignored(&properties.node, message);
+            }
+        }
     }
 }
 
@@ -147,7 +182,7 @@ impl<'a> Parts<'a> {
 
     fn operation(&self, method: &Properties<'_>) -> Node {
         let mut entries = vec![("security".to_owned(), self.security(method))];
-        if let Some(key) = method.raw("ApiKeyRequired").filter(|key| key.as_text() == Some("true")) {
+        if let Some(key) = method.raw("ApiKeyRequired").filter(|key| key.as_text() != Some("false")) {
             self.resolver.problems.ignored(key, authorizers::KEYS_IGNORED);
         }
         let mut parameters = Vec::new();
@@ -158,7 +193,8 @@ impl<'a> Parts<'a> {
                 _ => continue,
             };
             let name = name.splitn(4, '.').last().unwrap_or_default();
-            let parts = [("in", method.node.text(place)), ("name", method.node.text(name)), ("required", is_required.clone())];
+            let parts =
+                [("in", method.node.text(place)), ("name", method.node.text(name)), ("required", is_required.clone())];
             parameters.push(map(is_required, parts.map(|(name, node)| (name.to_owned(), node)).into()));
         }
         entries.push(("parameters".to_owned(), method.node.with(NodeKind::List(parameters))));

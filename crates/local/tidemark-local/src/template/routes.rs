@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::yaml::Node;
-use super::{authorizers, openapi, resources};
+use super::{authorizers, models, openapi, resources};
 use crate::stack::{IdentitySource, PayloadFormat, RequestChecks, Route, Stack};
 
 /// The methods of a route.
@@ -76,7 +76,7 @@ fn checks(event: &Properties<'_>, api: &str) -> RequestChecks {
     model.finish("AWS::Serverless::Function.Events{}.Api.RequestModel");
     let properties = event.resolver.resources.iter().find(|(id, _)| id == api);
     let properties = properties.and_then(|(_, api)| api.get("Properties"));
-    let models = properties.map(|properties| openapi::models(&Properties::new(event.resolver, properties)));
+    let models = properties.map(|properties| models::of_api(&Properties::new(event.resolver, properties)));
     match (name.and_then(|name| Some((models?.remove(&name), name))), validates_body) {
         (Some((Some(schema), _)), true) => drop(checks.bodies.insert("application/json".to_owned(), schema)),
         (Some((None, name)), _) => {

@@ -115,8 +115,7 @@ pub(super) fn parse(yaml: &str, file: Option<Arc<str>>) -> Result<Node, Template
     loop {
         let events = Parser::new_from_str(&text);
         let (file, lines) = (file.clone(), moved.clone());
-        let mut loader =
-            Loader { events, file, moved: lines, path: Vec::new(), anchors: BTreeMap::new(), copies: 0 };
+        let mut loader = Loader { events, file, moved: lines, path: Vec::new(), anchors: BTreeMap::new(), copies: 0 };
         match loader.document() {
             // AWS reads templates with PyYAML, in which a line of a flow collection may begin anywhere.
             Err(problem) if is_indentation(&problem) && moved.len() < MOVED_MAX && moved.insert(problem.line) => {
@@ -134,7 +133,9 @@ fn is_indentation(problem: &TemplateProblem) -> bool {
 /// The text with spaces before a line.
 fn with_indentation(yaml: &str, line: usize) -> String {
     let lines = yaml.split_inclusive('\n').enumerate();
-    lines.map(|(at, text)| if at + 1 == line { format!("{}{text}", " ".repeat(MOVED_BY)) } else { text.to_owned() }).collect()
+    lines
+        .map(|(at, text)| if at + 1 == line { format!("{}{text}", " ".repeat(MOVED_BY)) } else { text.to_owned() })
+        .collect()
 }
 
 struct Loader<'a> {

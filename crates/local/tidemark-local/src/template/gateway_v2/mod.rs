@@ -9,8 +9,8 @@ mod websocket;
 
 use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::{resources, targets};
 use super::yaml::Node;
+use super::{resources, targets};
 use crate::arn;
 use crate::stack::{Authorizer, Function, Stack};
 use parts::{Api, Integration, Protocol, Route, Stage};

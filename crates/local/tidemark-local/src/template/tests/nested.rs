@@ -65,7 +65,10 @@ fn nested_stack_gets_parameters_and_gives_outputs() {
     assert_eq!(worker.code_uri, Path::new("child/worker"));
     assert_eq!([of("TABLE"), of("KIND"), of("NEVER")], ["things-q-us-east-1", "b", "y"]);
     let arn = "arn:aws:lambda:us-east-1:000000000000:function:tidemark-local-ThingsWorker";
-    assert_eq!((caller.environment["WORKER"].as_str(), caller.environment["TEXT"].as_str()), (arn, &*format!("to {arn}")));
+    assert_eq!(
+        (caller.environment["WORKER"].as_str(), caller.environment["TEXT"].as_str()),
+        (arn, &*format!("to {arn}"))
+    );
 }
 
 #[test]
@@ -90,7 +93,7 @@ fn nested_stack_without_its_file_or_parameter_is_refused() {
 fn stack_that_contains_itself_is_refused() {
     let parent = "Resources: { A: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: template.yaml } } }";
     let error = read_files(&[("template.yaml", parent)]).unwrap_err();
-    assert!(error.problems[0].message.contains("at most 8 deep"), "{error}");
+    assert!(error.problems.iter().any(|problem| problem.message.contains("at most 8 deep")), "{error}");
 }
 
 #[test]

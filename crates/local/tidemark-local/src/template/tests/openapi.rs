@@ -15,24 +15,57 @@ const LAMBDA: &str = "x-amazon-apigateway-integration: { type: aws_proxy, uri: !
 
 #[test]
 fn part_of_a_document_that_does_not_run_is_refused_by_path() {
-    let integration = |more: &str| format!("paths: {{ /a: {{ get: {{ x-amazon-apigateway-integration: {{ {more} }} }} }} }}");
+    let integration =
+        |more: &str| format!("paths: {{ /a: {{ get: {{ x-amazon-apigateway-integration: {{ {more} }} }} }} }}");
     let cases = [
-        (integration("type: http, uri: 'https://a.example'"), "get.x-amazon-apigateway-integration.type", "\"http\" are not supported"),
-        (integration("type: aws_proxy, uri: 'arn:aws:lambda:us-east-1:1:function:other'"), "integration.uri", "not a function of this template"),
-        (integration("type: mock, requestTemplates: { application/json: '#set($a = 1)' }"), "requestTemplates.application/json", "$ or #"),
-        (integration("type: mock, responses: { '404': { statusCode: 404 } }"), "x-amazon-apigateway-integration", "response for the status 200"),
+        (
+            integration("type: http, uri: 'https://a.example'"),
+            "get.x-amazon-apigateway-integration.type",
+            "\"http\" are not supported",
+        ),
+        (
+            integration("type: aws_proxy, uri: 'arn:aws:lambda:us-east-1:1:function:other'"),
+            "integration.uri",
+            "not a function of this template",
+        ),
+        (
+            integration("type: mock, requestTemplates: { application/json: '#set($a = 1)' }"),
+            "requestTemplates.application/json",
+            "$ or #",
+        ),
+        (
+            integration("type: mock, responses: { '404': { statusCode: 404 } }"),
+            "x-amazon-apigateway-integration",
+            "response for the status 200",
+        ),
         (integration("$ref: '#/components/other'"), "x-amazon-apigateway-integration.$ref", "not in this document"),
         ("paths: { /a: { get: {} } }".to_owned(), "paths./a.get", "GET /a has no x-amazon-apigateway-integration"),
-        (format!("paths: {{ /a: {{ get: {{ security: [{{ Own: [] }}], {LAMBDA} }} }} }}"), "paths./a.get.security", "there is no security scheme Own"),
-        (format!("paths: {{ /a: {{ get: {{ x-amazon-apigateway-request-validator: all, {LAMBDA} }} }} }}"), "get.x-amazon-apigateway-request-validator", "no request validator all"),
-        (format!("x-amazon-apigateway-next: 1, paths: {{ /a: {{ get: {{ {LAMBDA} }} }} }}"), "DefinitionBody.x-amazon-apigateway-next", "not supported"),
         (
-            format!("components: {{ securitySchemes: {{ Pool: {{ type: apiKey, x-amazon-apigateway-authorizer: {{ type: cognito_user_pools }} }} }} }}, paths: {{ /a: {{ get: {{ {LAMBDA} }} }} }}"),
+            format!("paths: {{ /a: {{ get: {{ security: [{{ Own: [] }}], {LAMBDA} }} }} }}"),
+            "paths./a.get.security",
+            "there is no security scheme Own",
+        ),
+        (
+            format!("paths: {{ /a: {{ get: {{ x-amazon-apigateway-request-validator: all, {LAMBDA} }} }} }}"),
+            "get.x-amazon-apigateway-request-validator",
+            "no request validator all",
+        ),
+        (
+            format!("x-amazon-apigateway-next: 1, paths: {{ /a: {{ get: {{ {LAMBDA} }} }} }}"),
+            "DefinitionBody.x-amazon-apigateway-next",
+            "not supported",
+        ),
+        (
+            format!(
+                "components: {{ securitySchemes: {{ Pool: {{ type: apiKey, x-amazon-apigateway-authorizer: {{ type: cognito_user_pools }} }} }} }}, paths: {{ /a: {{ get: {{ {LAMBDA} }} }} }}"
+            ),
             "securitySchemes.Pool.x-amazon-apigateway-authorizer.type",
             "type cognito_user_pools are not supported",
         ),
         (
-            format!("x-amazon-apigateway-request-validators: {{ all: {{ validateRequestBody: true }} }}, paths: {{ /a: {{ post: {{ x-amazon-apigateway-request-validator: all, requestBody: {{ content: {{ application/json: {{ schema: {{ type: 7 }} }} }} }}, {LAMBDA} }} }} }}"),
+            format!(
+                "x-amazon-apigateway-request-validators: {{ all: {{ validateRequestBody: true }} }}, paths: {{ /a: {{ post: {{ x-amazon-apigateway-request-validator: all, requestBody: {{ content: {{ application/json: {{ schema: {{ type: 7 }} }} }} }}, {LAMBDA} }} }} }}"
+            ),
             "application/json.schema",
             if cfg!(feature = "models") { "no JSON schema" } else { "" },
         ),
@@ -65,7 +98,11 @@ fn document_outside_of_the_machine_is_refused() {
 fn burst_above_the_limit_is_lowered_with_a_warning() {
     let settings = "MethodSettings: [{ ThrottlingRateLimit: 1, ThrottlingBurstLimit: 20000 }]";
     let body = format!("paths: {{ /a: {{ get: {{ {LAMBDA} }} }} }}");
-    let yaml = api("AWS::Serverless::Api", &format!("StageName: v1, {settings},"), &format!("DefinitionBody: {{ openapi: 3.0.1, {body} }}"));
+    let yaml = api(
+        "AWS::Serverless::Api",
+        &format!("StageName: v1, {settings},"),
+        &format!("DefinitionBody: {{ openapi: 3.0.1, {body} }}"),
+    );
     let told = ignored(&yaml);
     assert!(told.len() == 1 && told[0].contains("a burst of 20000 is above"), "{told:?}");
     let stack = super::read(&yaml, &Default::default()).unwrap().stack;
