@@ -19,29 +19,39 @@ pub(super) enum Mark {
 }
 
 /// Every key with its mark and the names that have it.
-pub(super) fn lines() -> impl Iterator<Item = (&'static str, Mark, std::str::SplitWhitespace<'static>)> {
+#[cfg(test)]
+pub(super) fn lines() -> impl Iterator<Item = (&'static str, Mark, std::str::Split<'static, char>)> {
     TABLE.lines().filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let key = words.next()?;
-        let mark = match words.next()? {
-            "runs" => Mark::Runs,
-            "aws" => Mark::Aws,
-            "warned" => Mark::Warned,
-            _ => Mark::Refused,
-        };
-        Some((key, mark, words))
+        let (key, rest) = line.split_once(' ')?;
+        let (mark, names) = marked(rest)?;
+        Some((key, mark, names))
     })
+}
+
+/// The marks and names of a key.
+fn lines_of(key: &str) -> impl Iterator<Item = (Mark, std::str::Split<'static, char>)> {
+    TABLE.lines().filter_map(move |line| marked(line.strip_prefix(key)?.strip_prefix(' ')?))
+}
+
+fn marked(line: &'static str) -> Option<(Mark, std::str::Split<'static, char>)> {
+    let (mark, names) = line.split_once(' ')?;
+    let mark = match mark {
+        "runs" => Mark::Runs,
+        "aws" => Mark::Aws,
+        "warned" => Mark::Warned,
+        _ => Mark::Refused,
+    };
+    Some((mark, names.split(' ')))
 }
 
 /// The mark of a property; `None` if AWS does not know it.
 pub(super) fn mark(key: &str, name: &str) -> Option<Mark> {
-    let mut own = lines().filter(|(other, ..)| *other == key);
-    own.find_map(|(_, mark, mut names)| names.any(|known| known == name).then_some(mark))
+    lines_of(key).find_map(|(mark, mut names)| names.any(|known| known == name).then_some(mark))
 }
 
 /// What to say to a property that AWS does not know, with the most similar one.
 pub(super) fn unknown(key: &str, name: &str) -> String {
-    let names = lines().filter(|(other, ..)| *other == key).flat_map(|(.., names)| names);
+    let names = lines_of(key).flat_map(|(_, names)| names);
     let distance = |known: &&str| strsim::damerau_levenshtein(&known.to_ascii_lowercase(), &name.to_ascii_lowercase());
     match names.min_by_key(distance) {
         Some(nearest) => format!("{key} has no property {name}: the most similar one is {nearest}"),
