@@ -14,7 +14,7 @@ fn api(kind: &str, more: &str, document: &str) -> String {
 const LAMBDA: &str = "x-amazon-apigateway-integration: { type: aws_proxy, uri: !Sub 'arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/${Worker.Arn}/invocations' }";
 
 #[test]
-fn part_of_a_document_that_does_not_run_is_refused_by_path() {
+fn unsupported_part_of_a_document_is_refused_by_path() {
     let integration =
         |more: &str| format!("paths: {{ /a: {{ get: {{ x-amazon-apigateway-integration: {{ {more} }} }} }} }}");
     let cases = [
