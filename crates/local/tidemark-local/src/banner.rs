@@ -158,6 +158,7 @@ mod tests {
             logical_id: "F".to_owned(),
             name: "f".to_owned(),
             code_uri: PathBuf::new(),
+            is_built: false,
             handler: "bootstrap".to_owned(),
             binary: Some("stats-reader".to_owned()),
             environment: std::collections::BTreeMap::new(),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
+use crate::cdk::{self, CdkError};
 use crate::websocket_api::ConnectionLimits;
 
 /// Runs a SAM template on this machine, without Docker or AWS.
@@ -95,7 +96,7 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_AWS_ENDPOINT", value_name = "URL")]
     pub aws_endpoint: Option<String>,
 
-    /// The template to run.
+    /// The template to run, or a `cdk.out` folder of the CDK.
     #[arg(long, env = "TIDEMARK_TEMPLATE", default_value = "template.yaml")]
     pub template: PathBuf,
 
@@ -115,6 +116,11 @@ pub struct Options {
     /// here; exit with 1 and list the refusals otherwise.
     #[arg(long)]
     pub check: bool,
+
+    /// The form of what `--check` prints. `json` is a list of findings with file, line, column,
+    /// severity, code and message.
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text, requires = "check")]
+    pub format: CheckFormat,
 
     /// Print the least `Policies` that the functions needed in the last run with this data folder,
     /// and exit.
@@ -185,6 +191,15 @@ pub struct Options {
     pub build_once: bool,
 }
 
+/// The form of what `--check` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CheckFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
 impl Options {
     /// The flags of a stack in a test. Variables of the environment count for the others.
     pub(crate) fn for_tests() -> Result<Self, String> {
@@ -198,12 +213,20 @@ impl Options {
         Self { host, port: 0, dynamodb_port: 0, s3_port: 0, in_memory: true, ..self }
     }
 
-    /// Uses `template.yml` if there is no `template.yaml` and no other template is named.
-    pub fn find_template(&mut self) {
+    /// Uses `template.yml` if there is no `template.yaml` and no other template is named, and the
+    /// stack's template in an output folder of the CDK.
+    ///
+    /// # Errors
+    /// [`CdkError`] if the folder has not exactly one stack.
+    pub fn find_template(&mut self) -> Result<(), CdkError> {
         let other = Path::new("template.yml");
         if self.template == Path::new("template.yaml") && !self.template.exists() && other.is_file() {
             self.template = other.to_owned();
         }
+        if self.template.is_dir() {
+            self.template = cdk::template_in(&self.template)?;
+        }
+        Ok(())
     }
 }
 

@@ -22,12 +22,15 @@ pub struct LeftOut {
 pub(crate) fn check(stack: &Stack, aws_domains: bool, watch: bool) -> Result<(), LeftOut> {
     let is_jwt = |authorizer: &crate::stack::Authorizer| matches!(authorizer.kind, AuthorizerKind::Jwt(_));
     let has_jwt = stack.http_apis.iter().any(|api| api.authorizers.iter().any(is_jwt));
+    let has_body = |route: &crate::stack::Route| !route.checks.bodies.is_empty();
+    let has_models = stack.functions.iter().any(|function| function.routes.iter().any(has_body));
     let notify = stack.buckets.iter().any(|bucket| bucket.sends_events || !bucket.notifications.is_empty());
     let parts = [
         // A bucket alone changes nothing for functions that do not call S3; the banner says that it
         // is not there.
         (notify, cfg!(feature = "buckets"), "a bucket has notifications", "buckets"),
         (!stack.kinesis_streams.is_empty(), cfg!(feature = "kinesis"), "the template has Kinesis streams", "kinesis"),
+        (has_models, cfg!(feature = "models"), "an API checks bodies with models", "models"),
         (has_jwt, cfg!(feature = "jwt"), "an API verifies JSON Web Tokens", "jwt"),
         (aws_domains, cfg!(feature = "aws-domains"), "--aws-domains", "aws-domains"),
         (watch, cfg!(feature = "watch"), "--watch", "watch"),
@@ -97,6 +100,26 @@ pub(crate) mod kinesis {
 
     pub(crate) fn router(kinesis: Arc<Kinesis>, _: Arc<Policies>) -> Router {
         match *kinesis {}
+    }
+}
+
+#[cfg(not(feature = "models"))]
+pub(crate) mod models {
+    use serde_json::Value;
+
+    use super::LeftOut;
+
+    #[derive(Debug)]
+    pub(crate) enum Model {}
+
+    impl Model {
+        pub(crate) fn new(_: &Value) -> Result<Self, LeftOut> {
+            Err(LeftOut { needed_by: "a model", feature: "models" })
+        }
+
+        pub(crate) fn test(&self, _: &[u8]) -> Result<(), String> {
+            match *self {}
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod banner;
 #[cfg(feature = "buckets")]
 mod buckets;
 pub mod build;
+pub mod cdk;
 pub mod cli;
 pub mod clock;
 mod dynamic_references;
@@ -24,6 +25,7 @@ pub mod event_source_mapping;
 mod event_stream;
 mod eventbridge;
 pub mod faults;
+pub mod findings;
 mod function_api;
 pub mod functions;
 mod guard;
@@ -37,6 +39,8 @@ mod listen;
 pub mod mail;
 mod messaging;
 mod metrics;
+#[cfg(feature = "models")]
+mod models;
 mod other_services;
 mod policies;
 mod private_files;
@@ -73,5 +77,7 @@ use left_out::aws_domains;
 use left_out::buckets;
 #[cfg(not(feature = "kinesis"))]
 use left_out::kinesis;
+#[cfg(not(feature = "models"))]
+use left_out::models;
 #[cfg(not(feature = "watch"))]
 use left_out::watch;

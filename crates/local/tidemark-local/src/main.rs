@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
-use tidemark_local::banner;
-use tidemark_local::cli::{Command, CommandLine};
+use tidemark_local::cli::{CheckFormat, Command, CommandLine};
 use tidemark_local::startup::{RunningStack, read_template, suggested_policies};
-use tidemark_local::test_command;
+use tidemark_local::{banner, findings, test_command};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -43,10 +42,15 @@ async fn run() -> anyhow::Result<ExitCode> {
     let lines = lines.with_ansi(std::io::stderr().is_terminal()).compact();
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
     if let Some(Command::Test { mut options, command }) = command {
-        options.find_template();
+        options.find_template()?;
         return Ok(ExitCode::from(test_command::run(*options, &command).await?));
     }
-    options.find_template();
+    options.find_template()?;
+    if options.check && options.format == CheckFormat::Json {
+        let read = read_template(&options);
+        println!("{}", serde_json::to_string(&findings::of(&options.template, &read))?);
+        return Ok(if read.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     if options.check {
         println!("{}", banner::checked(&read_template(&options)?));
         return Ok(ExitCode::SUCCESS);

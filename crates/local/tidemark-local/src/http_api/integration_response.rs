@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::stack::{ApiKind, PayloadFormat};
+use crate::stack::{ApiKind, FixedResponse, PayloadFormat};
 
 /// What a REST API accepts in a result.
 const REST_FIELDS: [&str; 5] = ["statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"];
@@ -104,6 +104,18 @@ fn header_name(name: &str) -> Result<HeaderName, String> {
 
 fn header_value(name: &HeaderName, value: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(value).map_err(|_| format!("the header `{name}` has a value that HTTP does not allow"))
+}
+
+/// The response of a `mock` integration.
+pub(crate) fn fixed(fixed: &FixedResponse) -> Response<Body> {
+    let mut response = Response::new(Body::from(fixed.body.clone()));
+    *response.status_mut() = StatusCode::from_u16(fixed.status).unwrap_or_default();
+    for (name, value) in &fixed.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    with_type(response, "application/json")
 }
 
 /// The gateway's own response: `{"message": ...}`.

@@ -6,8 +6,9 @@
 
 pub(crate) mod added_headers;
 pub(crate) mod authorizers;
+mod checks;
 mod cors;
-mod errors;
+pub(crate) mod errors;
 pub(crate) mod event;
 mod event_load_balancer;
 mod event_v1;
@@ -38,8 +39,10 @@ pub(crate) use routes::RouteError;
 use crate::arn;
 use crate::functions::{FunctionResult, Functions, InvokeError, Pool};
 use crate::metrics::{Metrics, Subject};
-use crate::stack::{ApiKind, HttpApi, PayloadFormat, Route};
+use crate::stack::{ApiKind, FixedResponse, HttpApi, PayloadFormat, Route};
 use authorizers::{Authorizer, AuthorizerRequest};
+use checks::Checks;
+use errors::GatewayError;
 use routes::{Match, Routes};
 use throttle::Bucket;
 
@@ -81,10 +84,19 @@ struct Api {
 
 #[derive(Debug)]
 struct Target {
-    pool: Arc<Pool>,
+    backend: Backend,
     payload: PayloadFormat,
     authorizer: Option<Arc<Authorizer>>,
     scopes: Vec<String>,
+    checks: Checks,
+    timeout: Option<Duration>,
+}
+
+/// What answers a request.
+#[derive(Debug)]
+enum Backend {
+    Function(Arc<Pool>),
+    Fixed(FixedResponse),
 }
 
 impl HttpApis {
@@ -96,16 +108,23 @@ impl HttpApis {
     pub(crate) fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
         let of = |api: &HttpApi| {
             let authorizers = authorizers::of_api(api, functions);
-            let target = |pool: &Arc<Pool>, route: &Route| Target {
-                pool: Arc::clone(pool),
+            let target = |backend: Backend, route: &Route| Target {
+                backend,
                 payload: route.payload,
                 authorizer: authorizers::of_route(api, route, &authorizers),
                 scopes: route.scopes.clone(),
+                checks: Checks::new(&route.checks),
+                timeout: route.timeout,
             };
             let routes = functions.all().iter().flat_map(|pool| {
                 let own = pool.function().routes.iter().filter(|route| route.api == api.logical_id);
-                own.map(|route| (route.route_key.clone(), target(pool, route)))
+                own.map(|route| (route.route_key.clone(), target(Backend::Function(Arc::clone(pool)), route)))
             });
+            let fixed = api
+                .fixed_routes
+                .iter()
+                .map(|(route, response)| (route.route_key.clone(), target(Backend::Fixed(response.clone()), route)));
+            let routes = routes.chain(fixed);
             let bucket = api.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
             Ok(Api { definition: api.clone(), routes: Routes::new(routes)?, bucket })
         };
@@ -150,9 +169,10 @@ impl HttpApis {
         }
         let found = match api.find(parts.method.as_str(), path).or_else(|| api.routes.default_route()) {
             Some(found) => found,
-            None => return errors::no_route(api.definition.kind),
+            None => return GatewayError::NoRoute.response(&api.definition),
         };
-        let mut response = api.call(&found, path, &parts, body, peer).await;
+        let response = api.call(&found, path, &parts, body, peer).await;
+        let mut response = response.unwrap_or_else(|error| error.response(&api.definition));
         self.note(response.status());
         // A function behind a REST API sets its own CORS headers.
         if let Some(cors) = cors.filter(|_| api.definition.kind != ApiKind::Rest) {
@@ -224,62 +244,56 @@ impl Api {
         parts: &Parts,
         body: Body,
         peer: SocketAddr,
-    ) -> Response<Body> {
+    ) -> Result<Response<Body>, GatewayError> {
         let kind = self.definition.kind;
         if self.bucket.as_ref().is_some_and(|bucket| !bucket.take(Instant::now())) {
-            return integration_response::message(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests");
+            return Err(GatewayError::Throttled);
         }
         if header_bytes(parts) > HEADERS_BYTES_MAX {
-            return integration_response::message(
-                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "Request Header Fields Too Large",
-            );
+            return Err(GatewayError::HeadersTooLarge);
         }
-        let Target { pool, payload, authorizer, scopes } = found.target;
+        let Target { backend, payload, authorizer, scopes, checks, timeout } = found.target;
         let grant = match authorizer {
             None => None,
             Some(authorizer) => {
                 let arn = self.request_arn(parts, path);
                 let event = |format| self.event(format, found, path, parts, &Bytes::new(), peer);
-                let api = &self.definition;
-                match authorizer.decide(AuthorizerRequest { parts, api, arn: &arn, scopes, event: &event }).await {
-                    Ok(grant) => Some(grant),
-                    Err(refusal) => return refusal.response(kind),
-                }
+                let request = AuthorizerRequest { parts, api: &self.definition, arn: &arn, scopes, event: &event };
+                Some(authorizer.decide(request).await.map_err(GatewayError::Refused)?)
             }
         };
-        let Some(body) = read_body(&parts.headers, body).await else { return errors::too_large(kind) };
+        let body = read_body(&parts.headers, body).await.ok_or(GatewayError::TooLarge)?;
+        checks.test(parts, &body)?;
+        let pool = match backend {
+            Backend::Function(pool) => pool,
+            Backend::Fixed(fixed) => return Ok(integration_response::fixed(fixed)),
+        };
         let mut event = self.event(*payload, found, path, parts, &body, peer);
         if let Some(grant) = grant {
             grant.add_to(&mut event, *payload, kind);
         }
         let is_streamed = self.definition.streams_responses;
         let invocation = pool.invoke_streaming(event.to_string().into());
-        let limit = if kind == ApiKind::FunctionUrl { URL_TIMEOUT } else { INTEGRATION_TIMEOUT };
-        match tokio::time::timeout(limit, invocation).await {
-            Ok(Ok(invocation)) => match invocation.outcome {
-                Err(_) => errors::function_failed(kind),
-                Ok(FunctionResult::Stream(parts)) => streamed_response::of(parts, kind, is_streamed).await,
+        let limit = if kind == ApiKind::FunctionUrl { URL_TIMEOUT } else { timeout.unwrap_or(INTEGRATION_TIMEOUT) };
+        match tokio::time::timeout(limit, invocation).await.map_err(|_| GatewayError::TimedOut)? {
+            Ok(invocation) => match invocation.outcome {
+                Err(_) => Err(GatewayError::FunctionFailed),
+                Ok(FunctionResult::Stream(parts)) => streamed_response::of(parts, is_streamed).await,
                 // As on AWS, a URL that streams sends a whole result as it is.
                 Ok(FunctionResult::Whole(body)) if is_streamed => {
                     let mut response = Response::new(Body::from(body));
                     let json = HeaderValue::from_static("application/json");
                     response.headers_mut().insert(header::CONTENT_TYPE, json);
-                    response
+                    Ok(response)
                 }
-                Ok(FunctionResult::Whole(body)) => {
-                    integration_response::read(&body, kind, *payload).unwrap_or_else(|why| {
-                        let (function, api) = (pool.function().short_name(), &self.definition.logical_id);
-                        tracing::error!(
-                            "{function} | its result is no response of {api} ({kind:?}, {payload:?}): {why}"
-                        );
-                        errors::function_failed(kind)
-                    })
-                }
+                Ok(FunctionResult::Whole(body)) => integration_response::read(&body, kind, *payload).map_err(|why| {
+                    let (function, api) = (pool.function().short_name(), &self.definition.logical_id);
+                    tracing::error!("{function} | its result is no response of {api} ({kind:?}, {payload:?}): {why}");
+                    GatewayError::FunctionFailed
+                }),
             },
-            Ok(Err(InvokeError::TooLarge)) => errors::too_large(kind),
-            Ok(Err(InvokeError::Throttled | InvokeError::Stopping)) => errors::unavailable(kind),
-            Err(_) => errors::timed_out(kind),
+            Err(InvokeError::TooLarge) => Err(GatewayError::TooLarge),
+            Err(InvokeError::Throttled | InvokeError::Stopping) => Err(GatewayError::Unavailable),
         }
     }
 

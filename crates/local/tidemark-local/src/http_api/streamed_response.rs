@@ -7,9 +7,9 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use futures::stream;
 
-use super::{errors, integration_response};
+use super::errors::GatewayError;
+use super::integration_response;
 use crate::functions::{PRELUDE_END_BYTES, ResultStream, WITH_PRELUDE};
-use crate::stack::ApiKind;
 
 /// What ends a prelude.
 const SEPARATOR: [u8; PRELUDE_END_BYTES] = [0; PRELUDE_END_BYTES];
@@ -19,13 +19,16 @@ const PRELUDE_BYTES_MAX: usize = 128 * 1024;
 
 /// The response for a streamed result. `is_streamed`: the client gets each part when the function
 /// sends it, and an error ends the connection. Otherwise it gets the whole body, or a failure.
-pub(super) async fn of(mut parts: ResultStream, kind: ApiKind, is_streamed: bool) -> Response<Body> {
+///
+/// # Errors
+/// The function failed before its response began.
+pub(super) async fn of(mut parts: ResultStream, is_streamed: bool) -> Result<Response<Body>, GatewayError> {
     let (mut response, begun) = if parts.content_type.as_ref().is_some_and(|value| value == WITH_PRELUDE) {
         match prelude(&mut parts).await {
             Ok(read) => read,
             Err(why) => {
                 tracing::error!("the function's stream has no usable prelude: {why}");
-                return errors::function_failed(kind);
+                return Err(GatewayError::FunctionFailed);
             }
         }
     } else {
@@ -39,13 +42,13 @@ pub(super) async fn of(mut parts: ResultStream, kind: ApiKind, is_streamed: bool
     response.headers_mut().entry(header::CONTENT_TYPE).or_insert(octets);
     if !is_streamed {
         return match parts.joined().await {
-            Ok(rest) => response.map(|_| Body::from([begun, rest].concat())),
-            Err(_) => errors::function_failed(kind),
+            Ok(rest) => Ok(response.map(|_| Body::from([begun, rest].concat()))),
+            Err(_) => Err(GatewayError::FunctionFailed),
         };
     }
     let rest = parts.into_stream().map(|part| part.map_err(|error| error.message()));
     let first = stream::iter((!begun.is_empty()).then_some(Ok(begun)));
-    response.map(|_| Body::from_stream(first.chain(rest)))
+    Ok(response.map(|_| Body::from_stream(first.chain(rest))))
 }
 
 /// Reads a prelude: the response without its body, and the part of the body that came with it.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Authorizer, LambdaAuthorizer, RouteAuthorizer};
+use serde_json::Value;
+
+use super::{Authorizer, IdentitySource, LambdaAuthorizer, RouteAuthorizer};
 
 /// One route of an API; its function contains it.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,13 +20,56 @@ pub struct Route {
     pub authorizer: RouteAuthorizer,
     /// `AuthorizationScopes`: a token needs one of them.
     pub scopes: Vec<String>,
+    /// `TimeoutInMillis` of the integration; `None`: the maximum of its kind of API.
+    pub timeout: Option<Duration>,
+    /// What the API checks before its function is called.
+    pub checks: RequestChecks,
+}
+
+/// What a REST API with a request validator checks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RequestChecks {
+    /// The headers and parameters of the query that a request needs.
+    pub parameters: Vec<IdentitySource>,
+    /// JSON schemas of bodies by content type; `$default` is any.
+    pub bodies: BTreeMap<String, Value>,
+}
+
+/// A response that an API gives by itself: a `mock` integration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FixedResponse {
+    /// The status.
+    pub status: u16,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+/// A response of a REST API to a request that reaches no function, as the template changes it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GatewayResponse {
+    /// Instead of the status of its type.
+    pub status: Option<u16>,
+    /// Further headers.
+    pub headers: Vec<(String, String)>,
+    /// The content type, and the body with `$context` variables.
+    pub template: Option<(String, String)>,
 }
 
 impl Route {
     /// A route that leaves the authorizer to its API.
     pub(crate) fn new(api: &str, route_key: &str, payload: PayloadFormat) -> Self {
         let (api, route_key) = (api.to_owned(), route_key.to_owned());
-        Self { api, route_key, payload, authorizer: RouteAuthorizer::Default, scopes: Vec::new() }
+        Self {
+            api,
+            route_key,
+            payload,
+            authorizer: RouteAuthorizer::Default,
+            scopes: Vec::new(),
+            timeout: None,
+            checks: RequestChecks::default(),
+        }
     }
 }
 
@@ -79,6 +124,10 @@ pub struct HttpApi {
     pub authorizers: Vec<Authorizer>,
     /// The name of the authorizer of routes that choose none.
     pub default_authorizer: Option<String>,
+    /// Routes without a function, with the response that each has.
+    pub fixed_routes: Vec<(Route, FixedResponse)>,
+    /// `GatewayResponses`, by their types.
+    pub gateway_responses: BTreeMap<String, GatewayResponse>,
 }
 
 impl HttpApi {
@@ -95,6 +144,8 @@ impl HttpApi {
             throttle: None,
             authorizers: Vec::new(),
             default_authorizer: None,
+            fixed_routes: Vec::new(),
+            gateway_responses: BTreeMap::new(),
         }
     }
 }

@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use self::apis::{ApiKind, Cors, HttpApi, PayloadFormat, Route, Throttle, WebSocketApi, WebSocketRoute};
+pub use self::apis::{
+    ApiKind, Cors, FixedResponse, GatewayResponse, HttpApi, PayloadFormat, RequestChecks, Route, Throttle,
+    WebSocketApi, WebSocketRoute,
+};
 pub use self::authorizers::{
     Authorizer, AuthorizerEvent, AuthorizerKind, IdentitySource, JwtAuthorizer, LambdaAuthorizer, RouteAuthorizer,
 };
@@ -95,6 +98,8 @@ pub struct Function {
     pub name: String,
     /// `CodeUri`: the folder of its crate or workspace, relative to the template.
     pub code_uri: PathBuf,
+    /// Whether `CodeUri` has the function's binary, `bootstrap`: an asset of the CDK.
+    pub is_built: bool,
     /// `Handler`; for some builders it is the binary's name.
     pub handler: String,
     /// `Metadata.BuildProperties.Binary`; `None`: inferred from the packages in the folder.

@@ -103,7 +103,7 @@ impl RunningStack {
             engine.set_authorizer(Arc::clone(&policies) as Arc<dyn tidemark_engine::Authorizer>);
         }
         let binaries = build(options, folder, &stack).await?;
-        let paths = paths(options, &stack, binaries.as_ref());
+        let paths = paths(options, folder, &stack, binaries.as_ref());
 
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let http = format!("http://{here}");
@@ -275,7 +275,7 @@ pub fn read_template(options: &Options) -> Result<Template, StartError> {
         Err(source) => return Err(StartError::Template { path, source }),
     };
     let parameters = variables::parameters(options)?;
-    let read = template::read(&yaml, &parameters);
+    let read = template::read_in(path.parent(), &yaml, &parameters);
     let read = read.and_then(|template| match options.strict {
         true => template.strict().map(|stack| Template { stack, ignored: Vec::new() }),
         false => Ok(template),
@@ -334,7 +334,8 @@ async fn build(options: &Options, folder: &Path, stack: &Stack) -> Result<Option
     if options.no_build {
         return Ok(None);
     }
-    let found = build::find(folder, &stack.functions).await?;
+    let sources: Vec<Function> = stack.functions.iter().filter(|function| !function.is_built).cloned().collect();
+    let found = build::find(folder, &sources).await?;
     let binaries = found.values().cloned().collect();
     let built = match options.build_once {
         true => build::build_once(&options.profile, binaries).await?,
@@ -344,14 +345,21 @@ async fn build(options: &Options, folder: &Path, stack: &Stack) -> Result<Option
 }
 
 /// The path of each function's binary, by logical id.
-fn paths(options: &Options, stack: &Stack, binaries: Option<&Binaries>) -> BTreeMap<String, PathBuf> {
+fn paths(options: &Options, template: &Path, stack: &Stack, binaries: Option<&Binaries>) -> BTreeMap<String, PathBuf> {
+    let (is_built, others): (Vec<_>, Vec<_>) = stack.functions.iter().partition(|function| function.is_built);
+    let template = template.canonicalize().unwrap_or_else(|_| template.to_owned());
+    let assets = is_built
+        .into_iter()
+        .map(|function| (function.logical_id.clone(), template.join(&function.code_uri).join("bootstrap")));
     if let Some(Binaries { found, built }) = binaries {
-        return found.iter().filter_map(|(id, binary)| Some((id.clone(), built.get(binary)?.clone()))).collect();
+        let own = found.iter().filter_map(|(id, binary)| Some((id.clone(), built.get(binary)?.clone())));
+        return own.chain(assets).collect();
     }
     let own = || std::env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
     let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
     let folder = folder.canonicalize().unwrap_or(folder);
-    stack.functions.iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function))).collect()
+    let others = others.into_iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function)));
+    others.chain(assets).collect()
 }
 
 /// Starts an instance of each function, and watches the sources with `--watch`. A function of other

@@ -20,8 +20,8 @@ const TTL_S_MAX: i64 = 3_600;
 /// The header of a token.
 const TOKEN_HEADER: &str = "Authorization";
 
-/// The part of an invocation ARN before the function's ARN.
-const INVOCATION_PATH: &str = ":lambda:path/2015-03-31/functions/";
+/// The warning for a request that AWS would count.
+pub(super) const KEYS_IGNORED: &str = "API keys are not checked on this machine";
 
 /// The choice of a route without an authorizer.
 const NO_AUTHORIZER: &str = "NONE";
@@ -36,12 +36,11 @@ pub(super) fn of_api(api: &Properties<'_>, kind: ApiKind) -> (Vec<Authorizer>, O
         for (name, node) in authorizers.node.entries() {
             let authorizer = Properties::new(api.resolver, node);
             let kind = read(&authorizer, kind);
-            authorizer.finish("an authorizer", &["EnableFunctionDefaultPermissions", "FunctionInvokeRole"]);
+            authorizer.finish("AWS::Serverless::Api.Auth.Authorizers{}");
             all.extend(kind.map(|kind| Authorizer { name: name.clone(), kind }));
         }
     }
-    let others = ["AddDefaultAuthorizerToCorsPreflight", "InvokeRole", "ResourcePolicy", "UsagePlan"];
-    auth.finish("an API's Auth", &[&others[..], &["EnableIamAuthorizer"]].concat());
+    auth.finish("AWS::Serverless::Api.Auth");
     let RouteAuthorizer::Named(default) = default else { return (all, None) };
     (all, Some(default))
 }
@@ -52,7 +51,7 @@ pub(super) fn of_event(event: &Properties<'_>) -> (RouteAuthorizer, Vec<String>)
     let authorizer = choice(&auth, "Authorizer");
     api_key(&auth);
     let scopes = auth.texts("AuthorizationScopes");
-    auth.finish("an event's Auth", &["InvokeRole", "OverrideApiAuth", "ResourcePolicy"]);
+    auth.finish("AWS::Serverless::Function.Events{}.Api.Auth");
     (authorizer, scopes)
 }
 
@@ -85,7 +84,7 @@ pub(super) fn check(resolver: &Resolver<'_>, stack: &Stack) {
 /// API keys are a quota, and no proof of a client.
 fn api_key(auth: &Properties<'_>) {
     if let Some(key) = auth.raw("ApiKeyRequired") {
-        auth.resolver.problems.ignored(key, "API keys are not checked on this machine");
+        auth.resolver.problems.ignored(key, KEYS_IGNORED);
     }
 }
 
@@ -123,7 +122,7 @@ fn read(authorizer: &Properties<'_>, api: ApiKind) -> Option<AuthorizerKind> {
 fn read_jwt(authorizer: &Properties<'_>, jwt: &Properties<'_>) -> Option<JwtAuthorizer> {
     let issuer = jwt.required("issuer");
     let audience = jwt.texts("audience");
-    jwt.finish("a JwtConfiguration", &[]);
+    jwt.finish("AWS::Serverless::Api.Auth.Authorizers{}.JwtConfiguration");
     let scopes = authorizer.texts("AuthorizationScopes");
     let identity = match authorizer.raw("IdentitySource") {
         None => IdentitySource::Header(TOKEN_HEADER.to_owned()),
@@ -176,7 +175,7 @@ fn read_lambda(authorizer: &Properties<'_>, api: ApiKind) -> Option<LambdaAuthor
         read.identity.extend(identity.texts("Context").into_iter().map(IdentitySource::Context));
         read.validation = validation(&identity, "ValidationExpression");
         read.ttl = identity.seconds("ReauthorizeEvery", 0..=TTL_S_MAX).unwrap_or(TTL_DEFAULT);
-        identity.finish("an authorizer's Identity", &[]);
+        identity.finish("AWS::Serverless::Api.Auth.Authorizers{}.Identity");
     }
     if event == AuthorizerEvent::Token && read.identity.is_empty() {
         read.identity.push(IdentitySource::Header(TOKEN_HEADER.to_owned()));
@@ -193,7 +192,7 @@ pub(super) fn of_resource(authorizer: &Properties<'_>) -> Option<AuthorizerKind>
             let jwt = authorizer.map("JwtConfiguration");
             let Some(jwt) = jwt else { return authorizer.wrong(&authorizer.node, "JwtConfiguration is missing") };
             let (issuer, audience) = (jwt.required("Issuer"), jwt.texts("Audience"));
-            jwt.finish("a JwtConfiguration", &[]);
+            jwt.finish("AWS::ApiGatewayV2::Authorizer.JwtConfiguration");
             let default = IdentitySource::Header(TOKEN_HEADER.to_owned());
             let identity = identity.into_iter().next().unwrap_or(default);
             jwt_authorizer(&jwt, issuer?, audience, identity, Vec::new()).map(AuthorizerKind::Jwt)
@@ -201,10 +200,8 @@ pub(super) fn of_resource(authorizer: &Properties<'_>) -> Option<AuthorizerKind>
         "REQUEST" => {
             let event = event_format(authorizer, "AuthorizerPayloadFormatVersion")?;
             let uri = authorizer.required("AuthorizerUri")?;
-            let arn =
-                uri.split_once(INVOCATION_PATH).map_or(uri.as_str(), |(_, arn)| arn).trim_end_matches("/invocations");
             let place = authorizer.raw("AuthorizerUri").unwrap_or(&authorizer.node);
-            let function = function(authorizer, place, arn)?;
+            let function = function(authorizer, place, targets::invoked(&uri))?;
             let simple_responses = authorizer.boolean("EnableSimpleResponses").unwrap_or_default();
             let ttl = authorizer.seconds("AuthorizerResultTtlInSeconds", 0..=TTL_S_MAX).unwrap_or(TTL_DEFAULT);
             let validation = None;
@@ -219,6 +216,55 @@ pub(super) fn of_resource(authorizer: &Properties<'_>) -> Option<AuthorizerKind>
         }
         other => authorizer.wrong(&authorizer.node, format!("AuthorizerType must be JWT or REQUEST, not {other}")),
     }
+}
+
+/// Reads `x-amazon-apigateway-authorizer` of an OpenAPI document, whose scheme names this header.
+pub(super) fn of_document(authorizer: &Properties<'_>, api: ApiKind, header: Option<String>) -> Option<AuthorizerKind> {
+    let kind = authorizer.required("type")?.to_ascii_lowercase();
+    let mut identity = Vec::new();
+    if let Some(place) = authorizer.raw("identitySource") {
+        let place = authorizer.resolver.resolve(place)?;
+        for item in place.items().unwrap_or(std::slice::from_ref(&place)) {
+            // A REST API has a list with commas.
+            let sources = item.as_text().unwrap_or_default().split(',').map(|source| item.text(source.trim()));
+            identity.extend(sources.map(|source| expression(authorizer, &source)).collect::<Option<Vec<_>>>()?);
+        }
+    }
+    let header = || IdentitySource::Header(header.unwrap_or_else(|| TOKEN_HEADER.to_owned()));
+    let event = match (kind.as_str(), api) {
+        ("jwt", ApiKind::Http) => {
+            let jwt = authorizer.map("jwtConfiguration");
+            let Some(jwt) = jwt else { return authorizer.wrong(&authorizer.node, "jwtConfiguration is missing") };
+            let (issuer, audience) = (jwt.required("issuer"), jwt.texts("audience"));
+            let identity = identity.into_iter().next().unwrap_or_else(header);
+            return jwt_authorizer(&jwt, issuer?, audience, identity, Vec::new()).map(AuthorizerKind::Jwt);
+        }
+        ("token", ApiKind::Rest) => {
+            if identity.is_empty() {
+                identity.push(header());
+            }
+            AuthorizerEvent::Token
+        }
+        ("request", ApiKind::Rest) => AuthorizerEvent::RequestV1,
+        ("request", _) => event_format(authorizer, "authorizerPayloadFormatVersion")?,
+        _ => {
+            let place = authorizer.raw("type").unwrap_or(&authorizer.node);
+            return authorizer.wrong(
+                place,
+                format!("authorizers of the type {kind} are not supported on this machine: token, request and jwt are"),
+            );
+        }
+    };
+    let uri = authorizer.required("authorizerUri")?;
+    let place = authorizer.raw("authorizerUri").unwrap_or(&authorizer.node);
+    Some(AuthorizerKind::Lambda(LambdaAuthorizer {
+        function: function(authorizer, place, targets::invoked(&uri))?,
+        event,
+        simple_responses: authorizer.boolean("enableSimpleResponses").unwrap_or_default(),
+        identity,
+        validation: validation(authorizer, "identityValidationExpression"),
+        ttl: authorizer.seconds("authorizerResultTtlInSeconds", 0..=TTL_S_MAX).unwrap_or(TTL_DEFAULT),
+    }))
 }
 
 /// The function with this ARN.

@@ -6,31 +6,6 @@ use super::yaml::Node;
 use super::{resources, targets};
 use crate::stack::{Bucket, BucketNotification, CorsRule, Stack, Target};
 
-/// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 21] = [
-    "AbacStatus",
-    "AccelerateConfiguration",
-    "AccessControl",
-    "AnalyticsConfigurations",
-    "BucketEncryption",
-    "BucketNamePrefix",
-    "BucketNamespace",
-    "IntelligentTieringConfigurations",
-    "InventoryConfigurations",
-    "LifecycleConfiguration",
-    "LoggingConfiguration",
-    "MetadataConfiguration",
-    "MetadataTableConfiguration",
-    "MetricsConfigurations",
-    "ObjectLockConfiguration",
-    "ObjectLockEnabled",
-    "OwnershipControls",
-    "PublicAccessBlockConfiguration",
-    "ReplicationConfiguration",
-    "Tags",
-    "WebsiteConfiguration",
-];
-
 /// Reads a bucket.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Bucket> {
     properties.raw("BucketName");
@@ -55,17 +30,17 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
             let own = configuration.list(list);
             bucket
                 .notifications
-                .extend(own.iter().filter_map(|node| notification(id, receiver, properties.resolver, node)));
+                .extend(own.iter().filter_map(|node| notification(id, (list, receiver), properties.resolver, node)));
         }
-        configuration.finish("a notification configuration", &[]);
+        configuration.finish("AWS::S3::Bucket.NotificationConfiguration");
     }
-    properties.finish("a bucket", &CLOUD_ONLY);
+    properties.finish("AWS::S3::Bucket");
     Some(bucket)
 }
 
 fn versioning(configuration: &Properties<'_>) -> Option<&'static str> {
     let status = configuration.required("Status")?;
-    configuration.finish("a versioning configuration", &[]);
+    configuration.finish("AWS::S3::Bucket.VersioningConfiguration");
     match &*status {
         "Enabled" => Some("Enabled"),
         "Suspended" => Some("Suspended"),
@@ -83,19 +58,24 @@ fn cors_rules(configuration: &Properties<'_>) -> Vec<CorsRule> {
             exposed: rule.texts("ExposedHeaders"),
             max_age_s: rule.count("MaxAge", 0..=i64::from(i32::MAX)),
         };
-        rule.finish("a CORS rule", &["Id"]);
+        rule.finish("AWS::S3::Bucket.CorsConfiguration.CorsRules[]");
         read
     };
     let rules = configuration.list("CorsRules").iter().map(read).collect();
-    configuration.finish("a CORS configuration", &[]);
+    configuration.finish("AWS::S3::Bucket.CorsConfiguration");
     rules
 }
 
-fn notification(id: &str, receiver: &str, resolver: &Resolver<'_>, node: &Node) -> Option<BucketNotification> {
+fn notification(
+    id: &str,
+    (list, receiver): (&str, &str),
+    resolver: &Resolver<'_>,
+    node: &Node,
+) -> Option<BucketNotification> {
     let properties = Properties::new(resolver, node);
     let (event, arn) = (properties.required("Event"), properties.required(receiver));
     let (prefix, suffix) = filter(&properties);
-    properties.finish("a notification", &[]);
+    properties.finish(&format!("AWS::S3::Bucket.NotificationConfiguration.{list}[]"));
     let arn = arn?;
     let Some(target) = targets::target(resolver, &arn) else {
         return properties.wrong(node, format!("{arn} is not a function, a queue or a topic of this template"));
@@ -116,7 +96,7 @@ fn read_event(function: &str, id: &str, event: &Properties<'_>) -> Option<(Strin
         None => return event.wrong(&event.node, "Events is missing"),
     };
     let (prefix, suffix) = filter(event);
-    event.finish("an S3 event", &[]);
+    event.finish("AWS::Serverless::Function.Events{}.S3");
     let known = |bucket: &String| {
         let found = event.resolver.resources.iter().find(|(id, _)| id == bucket);
         found.and_then(|(_, bucket)| bucket.get("Type")).and_then(Node::as_text) == Some(resources::BUCKET)

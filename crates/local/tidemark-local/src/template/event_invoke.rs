@@ -41,15 +41,18 @@ fn event_invoke(config: &Properties<'_>) -> EventInvoke {
     let destinations = config.map("DestinationConfig");
     let of = |name: &str| destinations.as_ref().and_then(|both| destination(&both.map(name)?, "Destination"));
     let (on_success, on_failure) = (of("OnSuccess"), of("OnFailure"));
-    destinations.iter().for_each(|both| both.finish("destinations", &[]));
-    config.finish("the settings of asynchronous invocations", &[]);
+    destinations.iter().for_each(|both| both.finish("AWS::Serverless::Function.EventInvokeConfig.DestinationConfig"));
+    config.finish("AWS::Serverless::Function.EventInvokeConfig");
     EventInvoke { retries, age_max, on_success, on_failure, dead_letters: None }
 }
 
 /// The receiver whose ARN is in the property `name`.
 fn destination(properties: &Properties<'_>, name: &str) -> Option<Target> {
     let (kind, arn) = (properties.text("Type"), properties.text(name));
-    properties.finish("a destination", &[]);
+    properties.finish(match name {
+        "TargetArn" => "AWS::Serverless::Function.DeadLetterQueue",
+        _ => "AWS::Serverless::Function.EventInvokeConfig.DestinationConfig.OnFailure",
+    });
     let Some(arn) = arn else {
         // SAM generates the queue or the topic.
         let kind = kind.unwrap_or_default();

@@ -14,15 +14,6 @@ use crate::eventbridge::{DEFAULT_BUS, bus_name};
 use crate::schedules::Expression;
 use crate::stack::{Function, Rule, RuleTarget, Schedule, Stack, Target};
 
-/// Properties that only AWS uses.
-const BUS_CLOUD_ONLY: [&str; 7] =
-    ["DeadLetterConfig", "Description", "EventSourceName", "KmsKeyIdentifier", "LogConfig", "Policy", "Tags"];
-const RULE_CLOUD_ONLY: [&str; 3] = ["Description", "RoleArn", "Tags"];
-
-/// On AWS these apply while a target cannot be reached. On this machine a target always accepts an
-/// event; the retries of a function that fails are Lambda's.
-const TARGET_CLOUD_ONLY: [&str; 3] = ["DeadLetterConfig", "RetryPolicy", "RoleArn"];
-
 /// A rule has at most five targets. Source:
 /// <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html>.
 const TARGETS_MAX: usize = 5;
@@ -30,7 +21,7 @@ const TARGETS_MAX: usize = 5;
 /// Reads a bus and returns its name.
 pub(super) fn bus(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<String> {
     properties.raw("Name");
-    properties.finish("an event bus", &BUS_CLOUD_ONLY);
+    properties.finish("AWS::Events::EventBus");
     resources::name(properties.resolver, id, resources::EVENT_BUS, resource)
 }
 
@@ -50,7 +41,7 @@ pub(super) fn rule(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         let message = "a schedule invokes only functions on this machine: its other targets get nothing";
         resolver.problems.ignored(properties.raw("ScheduleExpression").unwrap_or(resource), message);
     }
-    properties.finish("a rule", &RULE_CLOUD_ONLY);
+    properties.finish("AWS::Events::Rule");
     if properties.node.get("EventPattern").is_none() && properties.node.get("ScheduleExpression").is_none() {
         return properties.wrong(resource, "a rule has an EventPattern or a ScheduleExpression");
     }
@@ -65,10 +56,10 @@ fn rule_target(resolver: &Resolver<'_>, node: &Node) -> Option<RuleTarget> {
     let input = input(&properties);
     let group = properties.map("SqsParameters").and_then(|parameters| {
         let group = parameters.text("MessageGroupId");
-        parameters.finish("SqsParameters", &[]);
+        parameters.finish("AWS::Events::Rule.Targets[].SqsParameters");
         group
     });
-    properties.finish("a target", &TARGET_CLOUD_ONLY);
+    properties.finish("AWS::Events::Rule.Targets[]");
     let arn = arn?;
     let Some(target) = targets::target(resolver, &arn) else {
         let message = format!(
@@ -91,10 +82,7 @@ pub(super) fn function_rule(function: &str, id: &str, event: &Properties<'_>) ->
     let enabled = event.boolean("Enabled").unwrap_or(true) && enabled(event);
     let input = input(event);
     check_json(event, &input);
-    for nested in ["Target", "DeadLetterConfig"] {
-        event.raw(nested);
-    }
-    event.finish("an EventBridge rule", &TARGET_CLOUD_ONLY);
+    event.finish("AWS::Serverless::Function.Events{}.EventBridgeRule");
     if event.node.get("Pattern").is_none() {
         return event.wrong(&event.node, "Pattern is missing");
     }
@@ -195,7 +183,7 @@ fn transformer(properties: &Properties<'_>) -> Option<TargetInput> {
             paths.extend(path.map(|path| (name.clone(), path)));
         }
     }
-    properties.finish("an input transformer", &[]);
+    properties.finish("AWS::Events::Rule.Targets[].InputTransformer");
     let template = template?;
     if paths.len() > PATHS_MAX || template.len() > TEMPLATE_LENGTH_MAX {
         let message =

@@ -1,5 +1,5 @@
-//! Rewrites a template before it is read: repeats the loops of CloudFormation's language extensions,
-//! and gives resources of CloudFormation the form of SAM or of one region.
+//! Rewrites a template before it is read: includes files, repeats the loops of CloudFormation's
+//! language extensions, and gives resources of CloudFormation the form of SAM or of one region.
 //!
 //! Source:
 //! <https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference-foreach.html>.
@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::files::Files;
+use super::known_properties::{self, Mark};
 use super::problems::Problems;
 use super::resources;
 use super::yaml::{Node, NodeKind};
@@ -16,18 +18,21 @@ use super::yaml::{Node, NodeKind};
 /// The transform that allows loops.
 pub(super) const LANGUAGE_EXTENSIONS: &str = "AWS::LanguageExtensions";
 
+/// The macro that inserts a file.
+const INCLUDE: &str = "AWS::Include";
+
 const LOOP: &str = "Fn::ForEach::";
 
 /// The most repetitions of all loops together. CloudFormation allows 500 resources.
 const REPETITIONS_MAX: usize = 1_000;
 
 /// The template without loops, global tables and CloudFormation's functions.
-pub(super) fn expand(root: &Node, parameters: &BTreeMap<String, String>, problems: &Problems) -> Node {
+pub(super) fn expand(root: &Node, parameters: &BTreeMap<String, String>, files: Files<'_>) -> Node {
     let left = Cell::new(REPETITIONS_MAX);
-    let loops = Loops { root, parameters, problems, left: &left };
+    let loops = Loops { root, parameters, files, left: &left };
     let root = loops.expand(root);
     let sections = root.entries().iter().map(|(name, section)| {
-        let section = if name == "Resources" { converted(section) } else { section.clone() };
+        let section = if name == "Resources" { converted(section, files.problems) } else { section.clone() };
         (name.clone(), section)
     });
     root.with(NodeKind::Map(sections.collect()))
@@ -36,7 +41,7 @@ pub(super) fn expand(root: &Node, parameters: &BTreeMap<String, String>, problem
 struct Loops<'a> {
     root: &'a Node,
     parameters: &'a BTreeMap<String, String>,
-    problems: &'a Problems,
+    files: Files<'a>,
     left: &'a Cell<usize>,
 }
 
@@ -48,9 +53,14 @@ impl Loops<'_> {
             NodeKind::Map(entries) => {
                 let mut expanded = Vec::with_capacity(entries.len());
                 for (name, value) in entries {
-                    match name.strip_prefix(LOOP) {
+                    match included(name, value) {
+                        Some(location) => match self.files.read(location) {
+                            // An included file cannot include another one.
+                            Some(file) if entries.len() == 1 => return file,
+                            file => expanded.extend(file.iter().flat_map(Node::entries).cloned()),
+                        },
+                        None if name.starts_with(LOOP) => expanded.extend(self.repeat(name, value)),
                         None => expanded.push((name.clone(), self.expand(value))),
-                        Some(_) => expanded.extend(self.repeat(name, value)),
                     }
                 }
                 node.with(NodeKind::Map(expanded))
@@ -62,7 +72,7 @@ impl Loops<'_> {
     /// The entries of a loop, once for each value.
     fn repeat(&self, name: &str, node: &Node) -> Vec<(String, Node)> {
         let wrong = |message: String| {
-            self.problems.at(node, message);
+            self.files.problems.at(node, message);
             Vec::new()
         };
         if !self.is_allowed() {
@@ -103,6 +113,12 @@ impl Loops<'_> {
     }
 }
 
+/// The place of the file that an entry includes.
+fn included<'a>(name: &str, value: &'a Node) -> Option<&'a Node> {
+    let is_include = name == "Fn::Transform" && value.get("Name").and_then(Node::as_text) == Some(INCLUDE);
+    is_include.then(|| value.get("Parameters")?.get("Location")).flatten()
+}
+
 /// The node with a value in place of a loop's identifier. `&{Name}` has only the letters and digits
 /// of the value.
 fn substituted(node: &Node, identifier: &str, value: &str) -> Node {
@@ -130,20 +146,48 @@ fn substituted(node: &Node, identifier: &str, value: &str) -> Node {
 /// Converts the name and the value of a property.
 type Convert = fn(&str, &Node) -> (String, Node);
 
+/// The property in the other form; `None` if the other form does not know it, or nobody does.
+fn property(
+    kinds: (&str, &str),
+    convert: Convert,
+    name: &str,
+    value: &Node,
+    problems: &Problems,
+) -> Option<(String, Node)> {
+    let (from, to) = kinds;
+    let Some(mark) = known_properties::mark(from, name) else {
+        problems.at(value, known_properties::unknown(from, name));
+        return None;
+    };
+    let converted = convert(name, value);
+    if known_properties::mark(to, &converted.0).is_some() {
+        return Some(converted);
+    }
+    match mark {
+        Mark::Refused => problems.at(value, format!("{name} of {from} is not supported on this machine")),
+        Mark::Warned => problems.ignored(value, format!("{name} of {from} has no effect on this machine")),
+        Mark::Runs | Mark::Aws => {}
+    }
+    None
+}
+
 /// The resources in the forms that are read: a global table is a table, and CloudFormation's
 /// function is SAM's without events.
-fn converted(section: &Node) -> Node {
+fn converted(section: &Node, problems: &Problems) -> Node {
     let resources = section.entries().iter().map(|(id, resource)| {
-        let (kind, convert): (_, Convert) = match resource.get("Type").and_then(Node::as_text) {
-            Some(resources::GLOBAL_TABLE) => (resources::TABLE, |name, value| (name.to_owned(), value.clone())),
-            Some(resources::CLOUD_FUNCTION) => (resources::FUNCTION, function_property),
+        let original = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
+        let (kind, convert): (_, Convert) = match original {
+            resources::GLOBAL_TABLE => (resources::TABLE, |name, value| (name.to_owned(), value.clone())),
+            resources::CLOUD_FUNCTION => (resources::FUNCTION, function_property),
             _ => return (id.clone(), resource.clone()),
         };
         let entries = resource.entries().iter().map(|(name, value)| {
             let value = match name.as_str() {
                 "Type" => value.text(kind),
                 "Properties" => {
-                    let entries = value.entries().iter().map(|(name, value)| convert(name, value));
+                    let entries = value.entries().iter();
+                    let entries =
+                        entries.filter_map(|(name, value)| property((original, kind), convert, name, value, problems));
                     value.with(NodeKind::Map(entries.collect()))
                 }
                 _ => value.clone(),

@@ -23,30 +23,6 @@ const RESERVED_VARIABLES: [&str; 5] =
 /// Prefix of further reserved variables.
 const RESERVED_PREFIX: &str = "AWS_LAMBDA_";
 
-/// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 20] = [
-    "Architectures",
-    "AutoPublishAliasAllProperties",
-    "AutoPublishCodeSha256",
-    "AssumeRolePolicyDocument",
-    "AutoPublishAlias",
-    "DeploymentPreference",
-    "Description",
-    "EphemeralStorage",
-    "KmsKeyArn",
-    "CodeSigningConfigArn",
-    "PackageType",
-    "LoggingConfig",
-    "PermissionsBoundary",
-    "PropagateTags",
-    "RecursiveLoop",
-    "RolePath",
-    "RuntimeManagementConfig",
-    "Tags",
-    "Tracing",
-    "VpcConfig",
-];
-
 /// Reads a function with its events.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Function> {
     properties.raw("FunctionName");
@@ -59,10 +35,12 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         properties.resolver.scan(&properties.node);
         return None;
     }
+    let asset = asset(resource, properties);
     let mut function = Function {
+        is_built: asset.is_some(),
         logical_id: id.to_owned(),
         name: resources::name(properties.resolver, id, resources::FUNCTION, resource).unwrap_or_default(),
-        code_uri: properties.text("CodeUri").map_or_else(|| PathBuf::from("."), PathBuf::from),
+        code_uri: asset.or_else(|| properties.text("CodeUri")).map_or_else(|| PathBuf::from("."), PathBuf::from),
         handler: properties.text("Handler").unwrap_or_default(),
         binary: binary(resource, properties),
         environment: environment(properties),
@@ -86,8 +64,20 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
             add_event(&mut function, event_id, event, properties);
         }
     }
-    properties.finish("a function", &CLOUD_ONLY);
+    properties.finish(resources::FUNCTION);
     Some(function)
+}
+
+/// The folder of the function's code, if the CDK has made it.
+fn asset(resource: &Node, properties: &Properties<'_>) -> Option<String> {
+    let place = resource.get("Metadata")?.get(resources::ASSET_PATH)?;
+    properties.raw("CodeUri");
+    let path = properties.resolver.text(place)?;
+    if path.ends_with(".zip") {
+        let message = format!("{path} is an archive: only an asset that is a folder with `bootstrap` runs here");
+        return properties.wrong(place, message);
+    }
+    Some(path)
 }
 
 /// The binary's name, in the metadata that `sam build` also reads.
@@ -100,7 +90,7 @@ fn environment(properties: &Properties<'_>) -> BTreeMap<String, String> {
     let node = environment.node.clone();
     // Resolve each variable separately, so that an error names its line.
     let variables = environment.raw("Variables").cloned();
-    environment.finish("an environment", &[]);
+    environment.finish("AWS::Serverless::Function.Environment");
     let Some(variables) = variables.filter(|variables| variables.intrinsic().is_none()) else {
         if node.get("Variables").is_some() {
             properties.resolver.problems.at(&node, "Variables must be a map of names and values");
@@ -125,7 +115,7 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
     let kind = outer.required("Type").unwrap_or_default();
     let nothing = event.with(super::yaml::NodeKind::Map(Vec::new()));
     let inner = Properties::new(resolver, outer.raw("Properties").unwrap_or(&nothing));
-    outer.finish("an event", &[]);
+    outer.finish("AWS::Serverless::Function.Events{}");
     match kind.as_str() {
         "Api" => function.routes.extend(routes::read_rest(&inner)),
         "HttpApi" => function.routes.extend(routes::read(&inner)),
@@ -133,7 +123,10 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "Kinesis" => function.stream_mappings.extend(stream_mappings::read_kinesis(id, &inner, "Stream")),
         "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner, "Queue")),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner)),
-        "ScheduleV2" => function.schedules.extend(schedules::read_v2(id, &format!("{}{id}", function.logical_id), &inner)),
+        "ScheduleV2" => {
+            let (name, key) = (format!("{}{id}", function.logical_id), "AWS::Serverless::Function.Events{}.ScheduleV2");
+            function.schedules.extend(schedules::read_v2(id, &name, &inner, key));
+        }
         // Read by `event_invoke`.
         "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "S3" | "" => {}
         other => resolver.problems.at(

@@ -10,7 +10,7 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> Option<(HttpApi, Ro
     let config = properties.map("FunctionUrlConfig")?;
     let streams_responses = read_settings(&config);
     let cors = config.raw("Cors").and_then(|node| cors_of(&config, node));
-    config.finish("a function URL", &[]);
+    config.finish("AWS::Serverless::Function.FunctionUrlConfig");
     // The id that SAM gives the URL.
     let api = HttpApi { cors, streams_responses, ..HttpApi::new(&format!("{id}Url"), ApiKind::FunctionUrl) };
     let route = Route::new(&api.logical_id, "$default", PayloadFormat::V2);

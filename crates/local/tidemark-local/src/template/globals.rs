@@ -32,11 +32,22 @@ fn with_globals(section: &Node, globals: &Node) -> Node {
     let resources = section.entries().iter().map(|(id, resource)| {
         let kind = resource.get("Type").and_then(Node::as_text);
         let section = SECTIONS.iter().find(|(_, of)| Some(*of) == kind);
-        let shared = section.and_then(|(name, _)| globals.get(name));
-        let resource = shared.map_or_else(|| resource.clone(), |shared| with_properties(resource, shared));
+        let shared = section.and_then(|(name, _)| globals.get(name)).and_then(|shared| wanted(shared, resource));
+        let resource = shared.map_or_else(|| resource.clone(), |shared| with_properties(resource, &shared));
         (id.clone(), resource)
     });
     section.with(NodeKind::Map(resources.collect()))
+}
+
+/// The shared properties without those that `IgnoreGlobals` of the resource names, or none of them.
+fn wanted(shared: &Node, resource: &Node) -> Option<Node> {
+    let Some(ignored) = resource.get("IgnoreGlobals") else { return Some(shared.clone()) };
+    if ignored.as_text() == Some("*") {
+        return None;
+    }
+    let is_ignored = |name: &str| ignored.items().unwrap_or_default().iter().any(|item| item.as_text() == Some(name));
+    let entries = shared.entries().iter().filter(|(name, _)| !is_ignored(name)).cloned().collect();
+    Some(shared.with(NodeKind::Map(entries)))
 }
 
 fn with_properties(resource: &Node, shared: &Node) -> Node {

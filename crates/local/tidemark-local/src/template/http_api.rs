@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::resources::IMPLICIT_HTTP_API;
+use super::resources::{self, IMPLICIT_HTTP_API};
 use super::yaml::{Node, NodeKind};
 use super::{authorizers, rest_api};
 use crate::stack::{ApiKind, Cors, HttpApi, Stack, Throttle};
@@ -15,18 +15,6 @@ const CORS_AGE_S_MAX: i64 = 86_400;
 /// API Gateway's limit of a burst.
 const BURST_MAX: i64 = 10_000;
 
-/// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 8] = [
-    "AccessLogSettings",
-    "Description",
-    "DisableExecuteApiEndpoint",
-    "Domain",
-    "FailOnWarnings",
-    "Name",
-    "PropagateTags",
-    "Tags",
-];
-
 /// Reads an API.
 pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
     let cors = properties.raw("CorsConfiguration").and_then(|node| cors_of(properties, node));
@@ -34,13 +22,10 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
     let stage = properties.text("StageName").unwrap_or_else(|| "$default".to_owned());
     let (authorizers, default_authorizer) = authorizers::of_api(properties, ApiKind::Http);
     let stage_variables = rest_api::stage_variables(properties, "StageVariables");
-    for name in ["DefinitionBody", "DefinitionUri"] {
-        if let Some(node) = properties.raw(name) {
-            let message = format!("{name} is not read on this machine: only the routes of events are served");
-            properties.resolver.problems.ignored(node, message);
-        }
-    }
-    properties.finish("an HTTP API", &CLOUD_ONLY);
+    // Read once all functions are.
+    properties.raw("DefinitionBody");
+    properties.raw("DefinitionUri");
+    properties.finish(resources::HTTP_API);
     HttpApi {
         stage,
         stage_variables,
@@ -66,9 +51,20 @@ pub(super) fn implicit(root: &Node, resolver: &Resolver<'_>, stack: &mut Stack) 
 /// The throttling in route settings.
 pub(super) fn throttle(settings: &Properties<'_>) -> Option<Throttle> {
     let rate_per_s = settings.rate("ThrottlingRateLimit");
-    let burst = settings.count("ThrottlingBurstLimit", 0..=BURST_MAX);
-    settings.finish("the settings of routes", &["DetailedMetricsEnabled", "LoggingLevel", "DataTraceEnabled"]);
+    let burst = burst(settings);
+    settings.finish("AWS::ApiGatewayV2::Stage.DefaultRouteSettings");
     Some(Throttle { rate_per_s: rate_per_s?, burst: burst? })
+}
+
+/// `ThrottlingBurstLimit`. AWS lowers a burst above the account's limit to that limit.
+pub(super) fn burst(settings: &Properties<'_>) -> Option<u32> {
+    let burst = settings.integer("ThrottlingBurstLimit", 0..=i64::MAX)?;
+    if burst > BURST_MAX {
+        let place = settings.raw("ThrottlingBurstLimit").unwrap_or(&settings.node);
+        let message = format!("a burst of {burst} is above the limit of an account: it is {BURST_MAX} here");
+        settings.resolver.problems.ignored(place, message);
+    }
+    u32::try_from(burst.min(BURST_MAX)).ok()
 }
 
 /// A CORS configuration.
@@ -93,7 +89,7 @@ pub(super) fn cors_of(properties: &Properties<'_>, node: &Node) -> Option<Cors> 
         allow_credentials: cors.boolean("AllowCredentials").unwrap_or_default(),
         max_age: cors.count("MaxAge", -1..=CORS_AGE_S_MAX).map(Duration::from_secs),
     };
-    cors.finish("CORS", &[]);
+    cors.finish("AWS::ApiGatewayV2::Api.CorsConfiguration");
     if read.allow_credentials && read.allow_origins.iter().any(|origin| origin == "*") {
         properties.resolver.problems.at(node, "AllowCredentials does not work with the origin *: list the origins");
     }

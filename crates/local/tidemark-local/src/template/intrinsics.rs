@@ -405,7 +405,7 @@ fn attribute(argument: &Node) -> Option<(String, String)> {
 }
 
 /// A piece of a `Sub`'s string.
-enum Piece<'a> {
+pub(super) enum Piece<'a> {
     Text(&'a str),
     /// `${Name}`.
     Variable(&'a str),
@@ -413,7 +413,7 @@ enum Piece<'a> {
     Literal(&'a str),
 }
 
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, name, after)) = rest

@@ -25,7 +25,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     let retention_h = properties
         .count("RetentionPeriodHours", i64::from(RETENTION_H_MIN)..=RETENTION_H_MAX)
         .unwrap_or(RETENTION_H_MIN);
-    properties.finish("a stream", &["DesiredShardLevelMetrics", "StreamEncryption", "StreamModeDetails", "Tags"]);
+    properties.finish(resources::KINESIS_STREAM);
     let name = resources::name(properties.resolver, id, resources::KINESIS_STREAM, resource)?;
     let arn = resources::attribute(properties.resolver, id, resources::KINESIS_STREAM, resource, "Arn")?;
     Some(KinesisStream { logical_id: id.to_owned(), name, arn, shards, retention_h })

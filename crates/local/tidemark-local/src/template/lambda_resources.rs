@@ -66,7 +66,7 @@ fn url(id: &str, properties: &Properties<'_>, stack: &mut Stack) -> Option<()> {
     let streams_responses = function_url::read_settings(properties);
     properties.raw("Qualifier");
     let cors = properties.raw("Cors").and_then(|node| cors_of(properties, node));
-    properties.finish("a function URL", &[]);
+    properties.finish(resources::LAMBDA_URL);
     stack.http_apis.push(HttpApi { cors, streams_responses, ..HttpApi::new(id, ApiKind::FunctionUrl) });
     let route = Route::new(id, "$default", PayloadFormat::V2);
     stack.functions[function].routes.push(Route { authorizer: RouteAuthorizer::None, ..route });
@@ -77,8 +77,9 @@ fn schedule(id: &str, properties: &Properties<'_>, stack: &mut Stack) -> Option<
     let target = properties.map("Target")?;
     let function = function(&target, "Arn", stack)?;
     let input = target.text("Input");
-    target.finish("a schedule's Target", &["DeadLetterConfig", "RetryPolicy", "RoleArn"]);
-    let mut schedule = schedules::read_v2(id, &format!("{}-{id}", crate::arn::stack_name()), properties)?;
+    target.finish("AWS::Scheduler::Schedule.Target");
+    let group = format!("{}-{id}", crate::arn::stack_name());
+    let mut schedule = schedules::read_v2(id, &group, properties, resources::SCHEDULE)?;
     schedule.input = input.map(|input| serde_json::from_str(&input).unwrap_or(serde_json::Value::String(input)));
     stack.functions[function].schedules.push(schedule);
     Some(())

@@ -23,7 +23,11 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
     let groups: BTreeMap<String, TargetGroup> = of_type(resolver, resources::TARGET_GROUP)
         .filter_map(|(id, resource, properties)| {
             let arn = resources::reference(resolver, id, resources::TARGET_GROUP, resource)?;
-            Some((arn, target_group(&properties, stack)?))
+            let group = target_group(&properties, stack);
+            properties.raw("Targets");
+            properties.raw("TargetGroupAttributes");
+            properties.finish(resources::TARGET_GROUP);
+            Some((arn, group?))
         })
         .collect();
     let mut listeners = BTreeMap::new();
@@ -31,6 +35,7 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
         if let Some(group) = forward(&properties, "DefaultActions").and_then(|arn| groups.get(&arn)) {
             stack.functions[group.function].routes.push(route(id, "$default", group.payload));
         }
+        properties.finish(resources::LISTENER);
         let arn = resources::reference(resolver, id, resources::LISTENER, resource);
         listeners.extend(arn.map(|arn| (arn, id)));
         stack.http_apis.push(HttpApi::new(id, ApiKind::LoadBalancer));
@@ -38,8 +43,10 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
     for (_, _, properties) in of_type(resolver, resources::LISTENER_RULE) {
         let listener = properties.text("ListenerArn").and_then(|arn| listeners.get(&arn).copied());
         let group = forward(&properties, "Actions").and_then(|arn| groups.get(&arn));
+        let keys = route_keys(&properties);
+        properties.finish(resources::LISTENER_RULE);
         let (Some(listener), Some(group)) = (listener, group) else { continue };
-        for key in route_keys(&properties) {
+        for key in keys {
             match routes::check_key(&key) {
                 Ok(()) => stack.functions[group.function].routes.push(route(listener, &key, group.payload)),
                 Err(message) => properties.resolver.problems.at(&properties.node, message),

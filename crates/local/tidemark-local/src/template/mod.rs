@@ -11,17 +11,24 @@ mod buckets;
 mod event_invoke;
 mod event_rules;
 mod expand;
+mod files;
 mod function;
 mod function_url;
+mod gateway_responses;
 mod gateway_v2;
 mod globals;
 mod http_api;
 mod intrinsics;
 mod kinesis;
 mod known_policies;
+mod known_properties;
 mod lambda_resources;
 mod layers;
 mod load_balancers;
+mod mock;
+mod models;
+mod nested;
+mod openapi;
 mod parameters;
 mod policies;
 mod problems;
@@ -29,6 +36,7 @@ mod properties;
 mod queues;
 mod resources;
 mod rest_api;
+mod rest_resources;
 mod routes;
 mod schedules;
 mod secrets;
@@ -43,9 +51,11 @@ mod yaml;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 pub use self::problems::{TemplateError, TemplateProblem};
 
+use self::files::Files;
 use self::intrinsics::Resolver;
 use self::problems::Problems;
 use self::properties::Properties;
@@ -58,9 +68,6 @@ const SERVERLESS_TRANSFORM: &str = "AWS::Serverless-2016-10-31";
 
 /// Transforms without effect on the resources that run here.
 const IGNORED_TRANSFORMS: [&str; 1] = ["AWS::SecretsManager-2020-07-23"];
-
-/// Attributes of a resource that are only checked for errors here.
-const RESOURCE_CLOUD_ONLY: [&str; 4] = ["DeletionPolicy", "UpdateReplacePolicy", "UpdatePolicy", "CreationPolicy"];
 
 /// A template that this machine can run.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,17 +93,31 @@ impl Template {
 /// # Errors
 /// All problems of the template at once.
 pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Template, TemplateError> {
-    let root = yaml::parse(yaml)?;
+    read_in(None, yaml, parameters)
+}
+
+/// The content of the template `yaml`, which may name files in `folder`.
+///
+/// # Errors
+/// All problems of the template at once.
+pub fn read_in(
+    folder: Option<&Path>,
+    yaml: &str,
+    parameters: &BTreeMap<String, String>,
+) -> Result<Template, TemplateError> {
+    let root = yaml::parse(yaml, None).map_err(|problem| TemplateError { problems: vec![problem] })?;
     let problems = Problems::default();
-    let expanded = expand::expand(&root, parameters, &problems);
-    let merged = globals::merge(&expanded, &problems);
-    let stack = {
-        let resolver = Resolver::new(&merged, parameters, &problems);
-        sections(&merged, &resolver);
-        stack(&merged, &resolver)
-    };
+    let stack = read_root(&root, parameters, Files { folder, problems: &problems });
     let (stack, ignored) = problems.finish(stack)?;
     Ok(Template { stack, ignored })
+}
+
+fn read_root(root: &Node, parameters: &BTreeMap<String, String>, files: Files<'_>) -> Stack {
+    let expanded = nested::inline(&expand::expand(root, parameters, files), files);
+    let merged = globals::merge(&expanded, files.problems);
+    let resolver = Resolver::new(&merged, parameters, files.problems);
+    sections(&merged, &resolver);
+    stack(&merged, &resolver, files)
 }
 
 fn sections(root: &Node, resolver: &Resolver<'_>) {
@@ -108,6 +129,8 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
                 resolver.holds(name, condition);
             }),
             "Globals" | "Outputs" => resolver.scan(section),
+            // What the CDK adds is about its own tools.
+            "Rules" if section.entries().iter().all(|(name, _)| name == "CheckBootstrapVersion") => {}
             "Rules" => resolver.problems.ignored(section, "the rules for parameters are not checked on this machine"),
             _ => resolver.problems.at(section, format!("{name} is not a section of a template")),
         }
@@ -132,7 +155,7 @@ fn transforms(section: &Node, resolver: &Resolver<'_>) {
     }
 }
 
-fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
+fn stack(root: &Node, resolver: &Resolver<'_>, files: Files<'_>) -> Stack {
     let mut stack = Stack::default();
     let (mut gateway, mut policies) = (gateway_v2::GatewayParts::default(), policies::PolicyParts::default());
     for (id, resource) in resolver.resources {
@@ -165,6 +188,9 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     http_api::implicit(root, resolver, &mut stack);
     rest_api::implicit(root, resolver, &mut stack);
     gateway.assemble(resolver, &mut stack);
+    rest_resources::add(resolver, &mut stack);
+    openapi::add_all(resolver, &mut stack, files);
+    openapi::check_routes(resolver, &stack);
     // The first is on the stack's own port: an API before a function URL.
     stack.http_apis.sort_by_key(|api| api.kind);
     stack.roles = policies.assemble(resolver);
@@ -182,7 +208,7 @@ fn local(
     resolver: &Resolver<'_>,
 ) {
     let attributes = Properties::new(resolver, resource);
-    for known in ["Type", "DependsOn", "Condition", "Metadata"] {
+    for known in ["Type", "DependsOn", "Condition", "IgnoreGlobals", "Metadata"] {
         attributes.raw(known);
     }
     if let Some(connectors) = attributes.raw("Connectors") {
@@ -191,7 +217,7 @@ fn local(
     }
     let nothing = resource.with(NodeKind::Map(Vec::new()));
     let properties = Properties::new(resolver, attributes.raw("Properties").unwrap_or(&nothing));
-    attributes.finish("a resource", &RESOURCE_CLOUD_ONLY);
+    attributes.finish("Resource");
     match kind {
         resources::SIMPLE_TABLE => stack.tables.extend(table::read_simple(id, resource, &properties)),
         resources::REST_API => stack.http_apis.push(rest_api::read(id, &properties)),
@@ -213,6 +239,7 @@ fn local(
         resources::SSM_PARAMETER => stack.ssm_parameters.extend(ssm::read(id, resource, &properties)),
         // Read once all functions are.
         resources::EVENT_SOURCE_MAPPING | resources::LAMBDA_URL | resources::SCHEDULE => {}
+        _ if kind.starts_with("AWS::ApiGateway::") => {}
         resources::SECRET => stack.secrets.extend(secrets::read(id, resource, &properties)),
         resources::BUCKET => stack.buckets.extend(buckets::read(id, resource, &properties)),
         resources::KINESIS_STREAM => stack.kinesis_streams.extend(kinesis::read(id, resource, &properties)),

@@ -46,7 +46,11 @@ fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Prob
         }
     };
     check(declaration, place, &text, problems);
-    if given.is_none() && kind.is_some_and(|kind| kind.starts_with("AWS::SSM::Parameter::Value")) {
+    // The CDK adds this one for its own tools.
+    if given.is_none()
+        && name != "BootstrapVersion"
+        && kind.is_some_and(|kind| kind.starts_with("AWS::SSM::Parameter::Value"))
+    {
         let message = format!(
             "on AWS, the parameter {name} has the value that Systems Manager has for {text}; here it is that name: \
              --parameter {name}=VALUE sets a value"

@@ -14,18 +14,6 @@ use crate::arn;
 use crate::policies::{FROM_ADDRESS, LEADING_KEYS};
 use crate::stack::{Condition, Effect, Function, Quantifier, Role, Statement, StreamRef, Test};
 
-/// Properties that only AWS uses.
-const ROLE_CLOUD_ONLY: [&str; 7] = [
-    "AssumeRolePolicyDocument",
-    "Description",
-    "MaxSessionDuration",
-    "Path",
-    "PermissionsBoundary",
-    "RoleName",
-    "Tags",
-];
-const POLICY_CLOUD_ONLY: [&str; 6] = ["Description", "Groups", "ManagedPolicyName", "Path", "PolicyName", "Users"];
-
 /// The condition keys that calls have here.
 const KEYS: [&str; 2] = [LEADING_KEYS, FROM_ADDRESS];
 
@@ -55,9 +43,9 @@ impl PolicyParts {
             let policy = Properties::new(resolver, policy);
             let name = format!("{id}: {}", policy.required("PolicyName").unwrap_or_default());
             statements.extend(document(&name, &policy));
-            policy.finish("a policy", &[]);
+            policy.finish("AWS::IAM::Role.Policies[]");
         }
-        properties.finish("a role", &ROLE_CLOUD_ONLY);
+        properties.finish(resources::ROLE);
         let name = resources::name(resolver, id, resources::ROLE, resource).unwrap_or_default();
         let arn = resources::attribute(resolver, id, resources::ROLE, resource, "Arn").unwrap_or_default();
         self.roles.push((Role { logical_id: id.to_owned(), name, arn, statements }, managed));
@@ -67,7 +55,7 @@ impl PolicyParts {
     pub(super) fn add_policy(&mut self, id: &str, kind: &str, resource: &Node, properties: &Properties<'_>) {
         let statements = document(id, properties);
         let roles = properties.texts("Roles");
-        properties.finish("a policy", &POLICY_CLOUD_ONLY);
+        properties.finish(kind);
         for role in roles {
             self.inline.extend(statements.iter().map(|statement| (role.clone(), statement.clone())));
         }
@@ -209,7 +197,7 @@ fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
 
 fn statements(policy: &str, document: &Properties<'_>) -> Vec<Statement> {
     let statements = document.raw("Statement").map(|node| node.items().unwrap_or(std::slice::from_ref(node)).to_vec());
-    document.finish("a policy document", &["Id", "Version"]);
+    document.finish("AWS::IAM::Policy.PolicyDocument");
     let statements = statements.unwrap_or_default();
     let resolver = document.resolver;
     // A whole statement may depend on a condition.
@@ -242,7 +230,7 @@ fn statement(policy: &str, properties: &Properties<'_>) -> Option<Statement> {
         resources: one_or_more(properties, "Resource"),
         conditions: read.known,
     };
-    properties.finish("a statement", &["Sid"]);
+    properties.finish("AWS::IAM::Policy.PolicyDocument.Statement[]");
     // Without the unknown condition, the statement would deny more than on AWS.
     (effect == Effect::Allow || read.all_known).then_some(statement)
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
 use super::yaml::Node;
 
@@ -16,6 +17,8 @@ pub struct TemplateError {
 /// One part of a template that is refused or ignored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TemplateProblem {
+    /// The file, relative to the template, if it is another one.
+    pub file: Option<Arc<str>>,
     /// Line in the file, from 1.
     pub line: usize,
     /// Column in characters, from 1.
@@ -28,6 +31,9 @@ pub struct TemplateProblem {
 
 impl fmt::Display for TemplateProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(formatter, "{file}, ")?;
+        }
         write!(formatter, "line {}, column {}: ", self.line, self.column)?;
         if !self.path.is_empty() {
             write!(formatter, "{}: ", self.path)?;
@@ -53,10 +59,21 @@ impl Problems {
         self.refused.borrow_mut().push(problem(node, message));
     }
 
+    /// Records a problem with a position of its own.
+    pub(super) fn add(&self, problem: TemplateProblem) {
+        self.refused.borrow_mut().push(problem);
+    }
+
     /// Records a part at `node` that has no effect on this machine, and that functions do not
     /// notice.
     pub(super) fn ignored(&self, node: &Node, message: impl Into<String>) {
         self.ignored.borrow_mut().push(problem(node, message));
+    }
+
+    /// What is refused, and what is ignored.
+    #[cfg(test)]
+    pub(super) fn into_lists(self) -> (Vec<TemplateProblem>, Vec<TemplateProblem>) {
+        (self.refused.into_inner(), self.ignored.into_inner())
     }
 
     /// Returns `read` and the ignored parts if there were no problems. A value from `Globals` is
@@ -73,6 +90,7 @@ impl Problems {
     }
 }
 
-fn problem(node: &Node, message: impl Into<String>) -> TemplateProblem {
-    TemplateProblem { line: node.line, column: node.column, path: node.path.clone(), message: message.into() }
+pub(super) fn problem(node: &Node, message: impl Into<String>) -> TemplateProblem {
+    let Node { file, line, column, path, .. } = node.clone();
+    TemplateProblem { file, line, column, path, message: message.into() }
 }

@@ -1,5 +1,4 @@
-//! A map in which every entry is read, is on the list of entries that only AWS uses, or is ignored
-//! with a warning.
+//! A map in which every entry is read, or treated as the table of properties says.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::intrinsics::Resolver;
+use super::known_properties::{self, Mark};
 use super::yaml::{Node, NodeKind, number};
 
 /// A map that is being read.
@@ -117,14 +117,27 @@ impl<'a> Properties<'a> {
         self.count::<u64>(name, limits).map(Duration::from_secs)
     }
 
-    /// Records every entry that was not read as ignored. Entries in `cloud_only` are only checked
-    /// for errors.
-    pub(super) fn finish(&self, what: &str, cloud_only: &[&str]) {
+    /// Records every entry that AWS does not know, and every entry that was not read, as the table
+    /// of properties says for this key.
+    pub(super) fn finish(&self, key: &str) {
         let used = self.used.borrow();
-        for (name, value) in self.node.entries().iter().filter(|(name, _)| !used.contains(name)) {
-            self.resolver.scan(value);
-            if !cloud_only.contains(&name.as_str()) {
-                self.resolver.problems.ignored(value, format!("{name} of {what} has no effect on this machine"));
+        for (name, value) in self.node.entries() {
+            let mark = known_properties::mark(key, name);
+            let unread = !used.contains(name);
+            if unread {
+                self.resolver.scan(value);
+            }
+            match mark {
+                None => self.resolver.problems.at(value, known_properties::unknown(key, name)),
+                Some(_) if !unread => {}
+                Some(Mark::Aws) => {}
+                Some(Mark::Refused) => {
+                    let message = format!("{name} of {key} is not supported on this machine");
+                    self.resolver.problems.at(value, message);
+                }
+                Some(Mark::Runs | Mark::Warned) => {
+                    self.resolver.problems.ignored(value, format!("{name} of {key} has no effect on this machine"));
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
 use super::resources;
-use super::stream_mappings::{filters, reports_failures};
+use super::stream_mappings::{self, filters, reports_failures};
 use super::yaml::Node;
 use crate::queues::GROUP_LIMIT_WITHOUT_GROUPS;
 use crate::stack::{Queue, QueueMapping, Redrive, Stack};
@@ -31,10 +31,6 @@ const FIFO_BATCH_SIZE_MAX: usize = 10;
 const BATCHING_WINDOW_S_MAX: i64 = 300;
 const CONCURRENCY_MAX: i64 = 1_000;
 
-/// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 5] =
-    ["KmsDataKeyReusePeriodSeconds", "KmsMasterKeyId", "RedriveAllowPolicy", "SqsManagedSseEnabled", "Tags"];
-
 /// Reads a queue.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Queue> {
     properties.raw("QueueName");
@@ -42,7 +38,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     let redrive = properties.map("RedrivePolicy").and_then(|policy| {
         let target = policy.required("deadLetterTargetArn");
         let count = policy.count("maxReceiveCount", 1..=RECEIVE_COUNT_MAX);
-        policy.finish("a redrive policy", &[]);
+        policy.finish("AWS::SQS::Queue.RedrivePolicy");
         Some(Redrive { target_arn: target?, receive_count_max: count? })
     });
     let message_bytes_max = properties.count("MaximumMessageSize", MESSAGE_BYTES_MIN..=MESSAGE_BYTES_MAX);
@@ -71,7 +67,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         message_bytes_max: message_bytes_max.unwrap_or(crate::queues::MESSAGE_BYTES_MAX),
         redrive,
     };
-    properties.finish("a queue", &CLOUD_ONLY);
+    properties.finish(resources::QUEUE);
     let name = resources::name(properties.resolver, id, resources::QUEUE, resource)?;
     if fifo != name.ends_with(".fifo") {
         let place = properties.raw("QueueName").unwrap_or(resource);
@@ -98,7 +94,7 @@ pub(super) fn read_mapping(id: &str, event: &Properties<'_>, source: &str) -> Op
         event.seconds("MaximumBatchingWindowInSeconds", 0..=BATCHING_WINDOW_S_MAX).unwrap_or_default();
     let concurrency_max = event.map("ScalingConfig").and_then(|scaling| {
         let concurrency = scaling.count("MaximumConcurrency", 2..=CONCURRENCY_MAX);
-        scaling.finish("a scaling configuration", &[]);
+        scaling.finish("AWS::Lambda::EventSourceMapping.ScalingConfig");
         concurrency
     });
     let mapping = QueueMapping {
@@ -111,7 +107,7 @@ pub(super) fn read_mapping(id: &str, event: &Properties<'_>, source: &str) -> Op
         concurrency_max,
         enabled: event.boolean("Enabled").unwrap_or(true),
     };
-    event.finish("an SQS event", &["KmsKeyArn", "MetricsConfig", "ProvisionedPollerConfig"]);
+    event.finish(stream_mappings::key(source, "SQS"));
     let is_fifo = mapping.queue.ends_with(".fifo");
     if is_fifo && batch_size > FIFO_BATCH_SIZE_MAX {
         return event.wrong(&place, format!("BatchSize of a FIFO queue must be 1 to {FIFO_BATCH_SIZE_MAX}"));

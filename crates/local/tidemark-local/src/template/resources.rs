@@ -33,12 +33,29 @@ pub(super) const EVENT_BUS: &str = "AWS::Events::EventBus";
 pub(super) const EVENT_RULE: &str = "AWS::Events::Rule";
 pub(super) const TOPIC: &str = "AWS::SNS::Topic";
 pub(super) const SUBSCRIPTION: &str = "AWS::SNS::Subscription";
+pub(super) const NESTED_STACK: &str = "AWS::CloudFormation::Stack";
+pub(super) const APPLICATION: &str = "AWS::Serverless::Application";
+pub(super) const GATEWAY_REST: &str = "AWS::ApiGateway::RestApi";
+pub(super) const REST_RESOURCE: &str = "AWS::ApiGateway::Resource";
+pub(super) const REST_METHOD: &str = "AWS::ApiGateway::Method";
+pub(super) const REST_DEPLOYMENT: &str = "AWS::ApiGateway::Deployment";
+pub(super) const REST_STAGE: &str = "AWS::ApiGateway::Stage";
+pub(super) const REST_AUTHORIZER: &str = "AWS::ApiGateway::Authorizer";
+pub(super) const REST_VALIDATOR: &str = "AWS::ApiGateway::RequestValidator";
+pub(super) const REST_MODEL: &str = "AWS::ApiGateway::Model";
+pub(super) const REST_RESPONSE: &str = "AWS::ApiGateway::GatewayResponse";
 pub(super) const GATEWAY_API: &str = "AWS::ApiGatewayV2::Api";
 pub(super) const GATEWAY_AUTHORIZER: &str = "AWS::ApiGatewayV2::Authorizer";
 pub(super) const GATEWAY_INTEGRATION: &str = "AWS::ApiGatewayV2::Integration";
 pub(super) const GATEWAY_RESPONSE: &str = "AWS::ApiGatewayV2::RouteResponse";
 pub(super) const GATEWAY_ROUTE: &str = "AWS::ApiGatewayV2::Route";
 pub(super) const GATEWAY_STAGE: &str = "AWS::ApiGatewayV2::Stage";
+
+/// The metadata in which the CDK names the file or folder of an asset.
+pub(super) const ASSET_PATH: &str = "aws:asset:path";
+
+/// The id of the resource `/` of each REST API.
+pub(super) const ROOT_RESOURCE: &str = "root";
 
 /// The HTTP API that SAM generates for functions whose HTTP events name none.
 pub(super) const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
@@ -49,7 +66,7 @@ pub(super) const IMPLICIT_STAGE: &str = "Prod";
 
 /// Types that exist only on AWS, with the reason why this machine does not need them. A type that
 /// ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 20] = [
+const CLOUD_ONLY: [&str; 22] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -69,6 +86,9 @@ const CLOUD_ONLY: [&str; 20] = [
     "AWS::CertificateManager::Certificate",
     // Starting the stack deploys every change of the template.
     "AWS::ApiGatewayV2::Deployment",
+    // Names, keys and documentation of REST APIs; a method that needs a key is a warning.
+    "AWS::ApiGateway::",
+    "AWS::CDK::Metadata",
     // Roles are enforced for functions only; the stack itself is the caller of functions.
     "AWS::Lambda::Permission",
     "AWS::SQS::QueuePolicy",
@@ -81,11 +101,10 @@ const CLOUD_ONLY: [&str; 20] = [
 
 /// Types that invoke functions or decide on their requests, with a way out. Without such a
 /// resource, functions would not see what they see on AWS.
-const REFUSED: [(&str, &str); 9] = [
-    ("AWS::ApiGateway::RestApi", "write it as AWS::Serverless::Api"),
+const REFUSED: [(&str, &str); 8] = [
     ("AWS::Pipes::Pipe", "write it as an event of the function"),
-    ("AWS::Serverless::Application", "run the nested template by itself with --template"),
-    ("AWS::CloudFormation::Stack", "run the nested template by itself with --template"),
+    (APPLICATION, "its Location must be a template on this machine"),
+    (NESTED_STACK, "its TemplateURL must be a template on this machine"),
     ("AWS::Serverless::Connector", "write the permission in Policies of the function"),
     ("AWS::Serverless::StateMachine", "invoke its functions through the Invoke API"),
     ("AWS::StepFunctions::StateMachine", "invoke its functions through the Invoke API"),
@@ -116,6 +135,8 @@ pub(super) fn support(kind: &str) -> ResourceSupport {
             ResourceSupport::Local
         }
         EVENT_SOURCE_MAPPING | LAMBDA_URL | SCHEDULE | SSM_PARAMETER => ResourceSupport::Local,
+        GATEWAY_REST | REST_RESOURCE | REST_METHOD | REST_DEPLOYMENT | REST_STAGE | REST_AUTHORIZER
+        | REST_VALIDATOR | REST_MODEL | REST_RESPONSE => ResourceSupport::Local,
         BUCKET | KINESIS_STREAM | EVENT_BUS | EVENT_RULE | TOPIC | SUBSCRIPTION => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             ResourceSupport::Cloud
@@ -179,7 +200,7 @@ pub(super) fn generated(resources: &[(String, Node)]) -> BTreeMap<String, Genera
                             add(stage, "$default".to_owned(), Vec::new());
                         }
                         Some("Api") if !has("RestApiId") => {
-                            let root = vec![("RootResourceId", "root".to_owned())];
+                            let root = vec![("RootResourceId", ROOT_RESOURCE.to_owned())];
                             add(IMPLICIT_REST_API.to_owned(), IMPLICIT_REST_API.to_owned(), root);
                             for stage in ["ProdStage", "Stage"] {
                                 add(format!("{IMPLICIT_REST_API}{stage}"), IMPLICIT_STAGE.to_owned(), Vec::new());
@@ -247,10 +268,15 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
         }
         TOPIC => Some(format!("{}:{}", arn::of_region("sns"), name(resolver, id, kind, resource)?)),
         SUBSCRIPTION => Some(format!("{}:{}-{id}", arn::of_region("sns"), arn::stack_name())),
-        HTTP_API | REST_API | GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_ROUTE => {
+        HTTP_API | REST_API | GATEWAY_API | GATEWAY_AUTHORIZER | GATEWAY_INTEGRATION | GATEWAY_ROUTE | GATEWAY_REST
+        | REST_RESOURCE | REST_METHOD | REST_DEPLOYMENT | REST_AUTHORIZER | REST_VALIDATOR | REST_RESPONSE => {
             Some(id.to_owned())
         }
-        GATEWAY_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
+        REST_MODEL => match resource.get("Properties").and_then(|own| own.get("Name")) {
+            Some(name) => resolver.text(name),
+            None => Some(id.to_owned()),
+        },
+        GATEWAY_STAGE | REST_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(crate::queues::url(&name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
         LAMBDA_URL => resolver.text(resource.get("Properties")?.get("TargetFunctionArn")?),
@@ -306,7 +332,12 @@ pub(super) fn attribute(
         }
         (TOPIC, "TopicArn") | (SUBSCRIPTION, "Arn") => reference(resolver, id, kind, resource),
         (GATEWAY_API | HTTP_API, "ApiId") => Some(id.to_owned()),
-        (REST_API, "RootResourceId") => Some("root".to_owned()),
+        (REST_API | GATEWAY_REST, "RootResourceId") => Some(ROOT_RESOURCE.to_owned()),
+        (GATEWAY_REST, "RestApiId")
+        | (REST_RESOURCE, "ResourceId")
+        | (REST_AUTHORIZER, "AuthorizerId")
+        | (REST_DEPLOYMENT, "DeploymentId")
+        | (REST_VALIDATOR, "RequestValidatorId") => Some(id.to_owned()),
         (HTTP_API, "ApiEndpoint") => Some(format!("https://{}", arn::api_domain(id))),
         (GATEWAY_API, "ApiEndpoint") => {
             let protocol = resource.get("Properties").and_then(|own| own.get("ProtocolType")).and_then(Node::as_text);

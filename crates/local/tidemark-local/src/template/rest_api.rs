@@ -3,46 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::authorizers;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::resources::{IMPLICIT_REST_API, IMPLICIT_STAGE};
+use super::resources::{self, IMPLICIT_REST_API, IMPLICIT_STAGE};
 use super::yaml::{Node, NodeKind};
+use super::{authorizers, gateway_responses, http_api};
 use crate::stack::{ApiKind, Cors, HttpApi, Stack, Throttle};
-
-/// Properties without effect on one machine. `DefinitionBody` describes the same routes as the
-/// events.
-const CLOUD_ONLY: [&str; 21] = [
-    "AccessLogSetting",
-    "AlwaysDeploy",
-    "ApiKeySourceType",
-    "CacheClusterEnabled",
-    "CacheClusterSize",
-    "CanarySetting",
-    "Description",
-    "DisableExecuteApiEndpoint",
-    "Domain",
-    "EndpointConfiguration",
-    "FailOnWarnings",
-    "GatewayResponses",
-    "MergeDefinitions",
-    "MinimumCompressionSize",
-    "Mode",
-    "Models",
-    "Name",
-    "OpenApiVersion",
-    "PropagateTags",
-    "Tags",
-    "TracingEnabled",
-];
 
 /// Reads an API.
 pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
-    for name in ["DefinitionBody", "DefinitionUri"] {
-        if let Some(node) = properties.raw(name) {
-            let message = format!("{name} is not read on this machine: only the routes of events are served");
-            properties.resolver.problems.ignored(node, message);
-        }
+    // Read once all functions are.
+    for name in ["DefinitionBody", "DefinitionUri", "Models"] {
+        properties.raw(name);
     }
     let cors = properties.raw("Cors").and_then(|node| cors(properties, node));
     let throttle = properties.list("MethodSettings").iter().find_map(|settings| throttle(properties, settings));
@@ -51,7 +23,8 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
     // An image may be sent as `image~1png`, as in a JSON pointer.
     let media_types = properties.texts("BinaryMediaTypes").iter().map(|kind| kind.replace("~1", "/")).collect();
     let stage_variables = stage_variables(properties, "Variables");
-    properties.finish("a REST API", &CLOUD_ONLY);
+    let gateway_responses = gateway_responses::of_api(properties).into_iter().collect();
+    properties.finish(resources::REST_API);
     HttpApi {
         stage,
         stage_variables,
@@ -60,6 +33,7 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
         throttle,
         authorizers,
         default_authorizer,
+        gateway_responses,
         ..HttpApi::new(id, ApiKind::Rest)
     }
 }
@@ -97,12 +71,12 @@ fn cors(properties: &Properties<'_>, node: &Node) -> Option<Cors> {
         allow_credentials: cors.boolean("AllowCredentials").unwrap_or_default(),
         max_age: age.map(Duration::from_secs),
     };
-    cors.finish("CORS", &[]);
+    cors.finish("AWS::Serverless::Api.Cors");
     Some(read)
 }
 
 /// The throttling in the settings of all methods.
-fn throttle(properties: &Properties<'_>, settings: &Node) -> Option<Throttle> {
+pub(super) fn throttle(properties: &Properties<'_>, settings: &Node) -> Option<Throttle> {
     let settings = Properties::new(properties.resolver, settings);
     let is_all = |name: &str, all: &[&str]| settings.text(name).is_none_or(|value| all.contains(&value.as_str()));
     if !is_all("HttpMethod", &["*"]) || !is_all("ResourcePath", &["/*", "/"]) {
@@ -111,7 +85,8 @@ fn throttle(properties: &Properties<'_>, settings: &Node) -> Option<Throttle> {
         return None;
     }
     let rate_per_s = settings.rate("ThrottlingRateLimit");
-    let burst = settings.count("ThrottlingBurstLimit", 0..=10_000);
+    let burst = http_api::burst(&settings);
+    settings.finish("AWS::ApiGateway::Stage.MethodSettings[]");
     Some(Throttle { rate_per_s: rate_per_s?, burst: burst? })
 }
 

@@ -1,13 +1,13 @@
 //! `HttpApi` and `Api` events, converted to API Gateway's route keys.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::authorizers;
 use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::resources;
 use super::yaml::Node;
-use crate::stack::{PayloadFormat, Route, Stack};
+use super::{authorizers, models, openapi, resources};
+use crate::stack::{IdentitySource, PayloadFormat, RequestChecks, Route, Stack};
 
 /// The methods of a route.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY"];
@@ -32,8 +32,9 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
     };
     let route_key = route_key(event);
     let (authorizer, scopes) = authorizers::of_event(event);
-    event.finish("an HttpApi event", &["RouteSettings", "TimeoutInMillis"]);
-    Some(Route { api: api?, route_key: route_key?, payload, authorizer, scopes })
+    let timeout = timeout(event);
+    event.finish("AWS::Serverless::Function.Events{}.HttpApi");
+    Some(Route { authorizer, scopes, timeout, ..Route::new(&api?, &route_key?, payload) })
 }
 
 /// Reads the route of an `Api` event.
@@ -44,8 +45,53 @@ pub(super) fn read_rest(event: &Properties<'_>) -> Option<Route> {
         _ => event.wrong(&event.node, "an Api event needs both Method and Path"),
     };
     let (authorizer, scopes) = authorizers::of_event(event);
-    event.finish("an Api event", &["RequestModel", "RequestParameters", "ResponseTransferMode", "TimeoutInMillis"]);
-    Some(Route { api: api?, route_key: route_key?, payload: PayloadFormat::V1, authorizer, scopes })
+    let timeout = timeout(event);
+    let checks = api.as_ref().map(|api| checks(event, api)).unwrap_or_default();
+    event.finish("AWS::Serverless::Function.Events{}.Api");
+    Some(Route { authorizer, scopes, timeout, checks, ..Route::new(&api?, &route_key?, PayloadFormat::V1) })
+}
+
+/// How long the integration may take.
+fn timeout(event: &Properties<'_>) -> Option<Duration> {
+    event.count("TimeoutInMillis", openapi::TIMEOUT_MS_MIN..=openapi::TIMEOUT_MS_MAX).map(Duration::from_millis)
+}
+
+/// What `RequestModel` and `RequestParameters` make the API check. Without a validator, AWS lets
+/// every request pass.
+fn checks(event: &Properties<'_>, api: &str) -> RequestChecks {
+    let mut checks = RequestChecks::default();
+    let mut required = Vec::new();
+    for item in event.list("RequestParameters") {
+        let is_required = |options: &Node| options.get("Required").and_then(Node::as_text) == Some("true");
+        let named = item.entries().iter().filter(|(_, options)| is_required(options)).map(|(name, _)| name.as_str());
+        required.extend(named.filter_map(required_parameter));
+    }
+    let Some(model) = event.map("RequestModel") else { return checks };
+    if model.boolean("ValidateParameters").unwrap_or_default() {
+        checks.parameters = required;
+    }
+    let name = model.required("Model");
+    let validates_body = model.boolean("ValidateBody").unwrap_or_default();
+    model.boolean("Required");
+    model.finish("AWS::Serverless::Function.Events{}.Api.RequestModel");
+    let properties = event.resolver.resources.iter().find(|(id, _)| id == api);
+    let properties = properties.and_then(|(_, api)| api.get("Properties"));
+    let models = properties.map(|properties| models::of_api(&Properties::new(event.resolver, properties)));
+    match (name.and_then(|name| Some((models?.remove(&name), name))), validates_body) {
+        (Some((Some(schema), _)), true) => drop(checks.bodies.insert("application/json".to_owned(), schema)),
+        (Some((None, name)), _) => {
+            event.resolver.problems.at(&model.node, format!("{name} is not one of the Models of {api}"));
+        }
+        _ => {}
+    }
+    checks
+}
+
+/// `method.request.header.Name` or `method.request.querystring.name`; a part of the path is always
+/// there.
+pub(super) fn required_parameter(name: &str) -> Option<IdentitySource> {
+    let header = name.strip_prefix("method.request.header.").map(|name| IdentitySource::Header(name.to_owned()));
+    header.or_else(|| Some(IdentitySource::Query(name.strip_prefix("method.request.querystring.")?.to_owned())))
 }
 
 fn route_key(event: &Properties<'_>) -> Option<String> {

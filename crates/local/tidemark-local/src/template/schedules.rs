@@ -7,26 +7,27 @@ use crate::arn;
 use crate::schedules::Expression;
 use crate::stack::Schedule;
 
-/// Properties without effect on one machine.
-/// Within a flexible time window, this machine invokes at the beginning.
-const CLOUD_ONLY: [&str; 7] =
-    ["DeadLetterConfig", "Description", "FlexibleTimeWindow", "KmsKeyArn", "Name", "RetryPolicy", "RoleArn"];
-
 /// Reads a rule of EventBridge with a schedule.
 pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<Schedule> {
-    read_from("Schedule", id, None, event)
+    read_from("Schedule", id, None, event, "AWS::Serverless::Function.Events{}.Schedule")
 }
 
 /// Reads a schedule of EventBridge Scheduler with this name, if it has no other one.
-pub(super) fn read_v2(id: &str, name: &str, event: &Properties<'_>) -> Option<Schedule> {
+pub(super) fn read_v2(id: &str, name: &str, event: &Properties<'_>, key: &str) -> Option<Schedule> {
     let name = event.text("Name").unwrap_or_else(|| name.to_owned());
     let group = event.text("GroupName").unwrap_or_else(|| "default".to_owned());
     let arn = format!("{}:schedule/{group}/{name}", arn::of_region("scheduler"));
-    read_from("ScheduleExpression", id, Some(arn), event)
+    read_from("ScheduleExpression", id, Some(arn), event, key)
 }
 
 /// Reads a schedule whose expression is in the property `expression`.
-fn read_from(expression: &str, id: &str, scheduler: Option<String>, event: &Properties<'_>) -> Option<Schedule> {
+fn read_from(
+    expression: &str,
+    id: &str,
+    scheduler: Option<String>,
+    event: &Properties<'_>,
+    key: &str,
+) -> Option<Schedule> {
     let text = event.required(expression);
     let enabled = event.boolean("Enabled");
     let state = event.text("State");
@@ -36,7 +37,7 @@ fn read_from(expression: &str, id: &str, scheduler: Option<String>, event: &Prop
         let place = event.raw("ScheduleExpressionTimezone").unwrap_or(&event.node);
         event.resolver.problems.at(place, format!("{zone} is not a time zone"));
     }
-    event.finish("a schedule", &CLOUD_ONLY);
+    event.finish(key);
     let text = text?;
     let place = event.raw(expression).unwrap_or(&event.node);
     let enabled = match state.as_deref() {

@@ -21,7 +21,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         (None, Some(generator)) => SecretValue::Generated(password(&generator)?),
         (None, None) => SecretValue::Missing,
     };
-    properties.finish("a secret", &["Description", "KmsKeyId", "ReplicaRegions", "Tags"]);
+    properties.finish(resources::SECRET);
     let name = resources::name(properties.resolver, id, resources::SECRET, resource)?;
     let arn = resources::attribute(properties.resolver, id, resources::SECRET, resource, "Id")?;
     Some(Secret { logical_id: id.to_owned(), name, arn, value })
@@ -45,7 +45,7 @@ fn password(generator: &Properties<'_>) -> Option<Password> {
         },
         _ => return generator.wrong(&generator.node, "SecretStringTemplate and GenerateStringKey need each other"),
     };
-    generator.finish("a generated secret", &[]);
+    generator.finish("AWS::SecretsManager::Secret.GenerateSecretString");
     if kinds.is_empty() || has_each_kind && length < kinds.len() {
         return generator.wrong(&generator.node, "no password of this length has a character of each kind");
     }

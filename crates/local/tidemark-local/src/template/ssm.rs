@@ -10,7 +10,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     properties.raw("Name");
     let kind = properties.text("Type").unwrap_or_else(|| "String".to_owned());
     let value = properties.required("Value");
-    properties.finish("a parameter", &["AllowedPattern", "DataType", "Description", "Policies", "Tags", "Tier"]);
+    properties.finish(resources::SSM_PARAMETER);
     let name = resources::name(properties.resolver, id, resources::SSM_PARAMETER, resource)?;
     Some(SsmParameter { name, kind, value: value? })
 }

@@ -23,7 +23,7 @@ const FILTER_LENGTH_MAX: usize = 4_096;
 /// Reads a `DynamoDB` event whose stream is in the property `source`.
 pub(super) fn read(id: &str, event: &Properties<'_>, source: &str) -> Option<StreamMapping> {
     let stream = table(event, source).map(StreamRef::Table);
-    read_mapping(id, stream, event, "a DynamoDB event")
+    read_mapping(id, stream, event, key(source, "DynamoDB"))
 }
 
 /// Reads a `Kinesis` event whose stream is in the property `source`.
@@ -36,10 +36,20 @@ pub(super) fn read_kinesis(id: &str, event: &Properties<'_>, source: &str) -> Op
         }
         arn => arn.map(StreamRef::Kinesis),
     };
-    read_mapping(id, stream, event, "a Kinesis event")
+    read_mapping(id, stream, event, key(source, "Kinesis"))
 }
 
-fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, name: &str) -> Option<StreamMapping> {
+/// The key of a mapping in the table of properties: an event of this type, or a resource.
+pub(super) fn key(source: &str, event: &'static str) -> &'static str {
+    match (source, event) {
+        ("EventSourceArn", _) => resources::EVENT_SOURCE_MAPPING,
+        (_, "SQS") => "AWS::Serverless::Function.Events{}.SQS",
+        (_, "Kinesis") => "AWS::Serverless::Function.Events{}.Kinesis",
+        _ => "AWS::Serverless::Function.Events{}.DynamoDB",
+    }
+}
+
+fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, key: &str) -> Option<StreamMapping> {
     let is_kinesis = matches!(stream, Some(StreamRef::Kinesis(_)));
     let position = event.required("StartingPosition");
     let starting_position = match position.as_deref() {
@@ -100,7 +110,7 @@ fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, nam
         on_failure_queue: destination(event),
         enabled: event.boolean("Enabled").unwrap_or(true),
     };
-    event.finish(name, &["KmsKeyArn", "MetricsConfig", "Tags"]);
+    event.finish(key);
     Some(mapping)
 }
 
@@ -120,7 +130,7 @@ fn table(event: &Properties<'_>, source: &str) -> Option<String> {
 pub(super) fn filters(event: &Properties<'_>) -> Vec<serde_json::Value> {
     let Some(criteria) = event.map("FilterCriteria") else { return Vec::new() };
     let list = criteria.list("Filters");
-    criteria.finish("filter criteria", &[]);
+    criteria.finish("AWS::Lambda::EventSourceMapping.FilterCriteria");
     if list.len() > FILTERS_MAX {
         event.resolver.problems.at(&criteria.node, format!("a mapping has at most {FILTERS_MAX} filters"));
     }
@@ -131,7 +141,7 @@ fn pattern(event: &Properties<'_>, node: &Node) -> Option<serde_json::Value> {
     let filter = Properties::new(event.resolver, node);
     let pattern = filter.required("Pattern")?;
     let place = filter.raw("Pattern").unwrap_or(node).clone();
-    filter.finish("a filter", &[]);
+    filter.finish("AWS::Lambda::EventSourceMapping.FilterCriteria.Filters[]");
     if pattern.len() > FILTER_LENGTH_MAX {
         return event.wrong(&place, format!("a pattern has at most {FILTER_LENGTH_MAX} characters"));
     }
@@ -171,11 +181,11 @@ fn record_age(event: &Properties<'_>) -> Option<Duration> {
 fn destination(event: &Properties<'_>) -> Option<String> {
     let config = event.map("DestinationConfig")?;
     let on_failure = config.map("OnFailure");
-    config.finish("a destination", &[]);
+    config.finish("AWS::Lambda::EventSourceMapping.DestinationConfig");
     let on_failure = on_failure?;
     let kind = on_failure.text("Type");
     let arn = on_failure.required("Destination");
-    on_failure.finish("a destination", &[]);
+    on_failure.finish("AWS::Lambda::EventSourceMapping.DestinationConfig.OnFailure");
     if kind.is_some_and(|kind| kind != "SQS") {
         return event
             .wrong(&on_failure.node, "only queues are supported for failed batches on this machine: Type must be SQS");

@@ -11,23 +11,6 @@ use crate::stack::{Table, Waiting};
 const PASSED_ON: [&str; 5] =
     ["AttributeDefinitions", "KeySchema", "BillingMode", "ProvisionedThroughput", "LocalSecondaryIndexes"];
 
-/// Properties without effect on one machine.
-const CLOUD_ONLY: [&str; 10] = [
-    "ContributorInsightsSpecification",
-    "DeletionProtectionEnabled",
-    "KinesisStreamSpecification",
-    "OnDemandThroughput",
-    "ResourcePolicy",
-    "SSESpecification",
-    "TableClass",
-    "Tags",
-    "WarmThroughput",
-    "ImportSourceSpecification",
-];
-
-/// Properties of an index without effect on one machine.
-const INDEX_CLOUD_ONLY: [&str; 3] = ["ContributorInsightsSpecification", "OnDemandThroughput", "WarmThroughput"];
-
 /// Reads a table.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Table> {
     properties.raw("TableName");
@@ -49,22 +32,22 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     }
     if let Some(stream) = properties.map("StreamSpecification") {
         let view_type = stream.required("StreamViewType").unwrap_or_default();
-        stream.finish("a stream", &["ResourcePolicy"]);
+        stream.finish("AWS::DynamoDB::Table.StreamSpecification");
         let enabled = serde_json::json!({ "StreamEnabled": true, "StreamViewType": view_type });
         create.insert("StreamSpecification".to_owned(), enabled);
     }
     let ttl_attribute = properties.map("TimeToLiveSpecification").and_then(|ttl| {
         let attribute = ttl.text("AttributeName");
         let enabled = ttl.boolean("Enabled").unwrap_or_default();
-        ttl.finish("a time to live", &[]);
+        ttl.finish("AWS::DynamoDB::Table.TimeToLiveSpecification");
         attribute.filter(|_| enabled)
     });
     let point_in_time_recovery = properties.map("PointInTimeRecoverySpecification").is_some_and(|recovery| {
         let enabled = recovery.boolean("PointInTimeRecoveryEnabled").unwrap_or_default();
-        recovery.finish("point-in-time recovery", &["RecoveryPeriodInDays"]);
+        recovery.finish("AWS::DynamoDB::Table.PointInTimeRecoverySpecification");
         enabled
     });
-    properties.finish("a table", &CLOUD_ONLY);
+    properties.finish(resources::TABLE);
     let name = resources::name(properties.resolver, id, resources::TABLE, resource)?;
     create.insert("TableName".to_owned(), name.clone().into());
     let create_table = Value::Object(create);
@@ -87,12 +70,9 @@ pub(super) fn read_simple(id: &str, resource: &Node, properties: &Properties<'_>
                 return properties.wrong(&key.node, format!("Type must be String, Number or Binary, not {other}"));
             }
         };
-        key.finish("a primary key", &[]);
+        key.finish("AWS::Serverless::SimpleTable.PrimaryKey");
     }
-    properties.finish(
-        "a simple table",
-        &["PointInTimeRecoverySpecification", "ProvisionedThroughput", "SSESpecification", "Tags"],
-    );
+    properties.finish(resources::SIMPLE_TABLE);
     let table = resources::name(properties.resolver, id, resources::SIMPLE_TABLE, resource)?;
     let create_table = serde_json::json!({
         "TableName": table,
@@ -118,7 +98,6 @@ fn waiting_items(waiting: &Properties<'_>) -> Option<Waiting> {
         until: waiting.required("Until")?,
         command: waiting.required("Command")?,
     };
-    waiting.finish("Metadata.Waiting", &[]);
     Some(items)
 }
 
@@ -130,6 +109,6 @@ fn index(table: &Properties<'_>, node: &Node) -> Value {
             entries.insert(name.to_owned(), json(&node));
         }
     }
-    index.finish("an index", &INDEX_CLOUD_ONLY);
+    index.finish("AWS::DynamoDB::Table.GlobalSecondaryIndexes[]");
     Value::Object(entries)
 }

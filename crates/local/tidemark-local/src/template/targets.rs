@@ -32,3 +32,12 @@ fn has(resolver: &Resolver<'_>, kind: &str, arn: &str) -> Option<String> {
     });
     found.map(|(id, _)| id.clone())
 }
+
+/// The part of an invocation ARN between the region and the function's ARN.
+const INVOCATION_PATH: &str = ":lambda:path/2015-03-31/functions/";
+
+/// The function's ARN in the ARN of its invocations.
+pub(super) fn invoked(uri: &str) -> &str {
+    let arn = uri.split_once(INVOCATION_PATH).map_or(uri, |(_, arn)| arn);
+    arn.strip_suffix("/invocations").unwrap_or(arn)
+}

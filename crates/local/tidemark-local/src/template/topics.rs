@@ -8,20 +8,6 @@ use super::{resources, targets};
 use crate::event_source_mapping::filter::Filters;
 use crate::stack::{Endpoint, FilterScope, Messaging, Subscription, Target, Topic};
 
-/// Properties that only AWS uses.
-const TOPIC_CLOUD_ONLY: [&str; 8] = [
-    "ArchivePolicy",
-    "DataProtectionPolicy",
-    "DeliveryStatusLogging",
-    "DisplayName",
-    "KmsMasterKeyId",
-    "SignatureVersion",
-    "Tags",
-    "TracingConfig",
-];
-const SUBSCRIPTION_CLOUD_ONLY: [&str; 6] =
-    ["DeliveryPolicy", "RedrivePolicy", "Region", "ReplayPolicy", "SubscriptionRoleArn", "TopicArn"];
-
 /// Reads a topic with its inline subscriptions.
 pub(super) fn topic(id: &str, resource: &Node, properties: &Properties<'_>, messaging: &mut Messaging) {
     let resolver = properties.resolver;
@@ -38,7 +24,7 @@ pub(super) fn topic(id: &str, resource: &Node, properties: &Properties<'_>, mess
     }
     let content_based_deduplication = properties.boolean("ContentBasedDeduplication").unwrap_or_default();
     let deduplicates_groups = properties.text("FifoThroughputScope").as_deref() == Some("MessageGroup");
-    properties.finish("a topic", &TOPIC_CLOUD_ONLY);
+    properties.finish(resources::TOPIC);
     messaging.topics.push(Topic { arn: topic, content_based_deduplication, deduplicates_groups });
 }
 
@@ -53,7 +39,7 @@ fn subscription_to(topic: &str, properties: &Properties<'_>) -> Option<Subscript
     let address = properties.required("Endpoint");
     let (filter, scope) = (filter(properties), scope(properties));
     let raw = properties.boolean("RawMessageDelivery").unwrap_or(false);
-    properties.finish("a subscription", &SUBSCRIPTION_CLOUD_ONLY);
+    properties.finish(resources::SUBSCRIPTION);
     let endpoint = endpoint(properties, &protocol?, address?)?;
     check_fifo(topic, &endpoint, properties)?;
     Some(Subscription { topic: topic.to_owned(), endpoint, filter, scope, raw })
@@ -104,7 +90,7 @@ pub(super) fn function_subscription(function: &str, event: &Properties<'_>) -> O
             "SqsSubscription is not supported on this machine: write a queue, a subscription and an SQS event";
         event.resolver.problems.at(&through_queue, message);
     }
-    event.finish("an SNS event", &["RedrivePolicy", "Region"]);
+    event.finish("AWS::Serverless::Function.Events{}.SNS");
     let (topic, endpoint) = (topic?, Endpoint::Function(function.to_owned()));
     check_fifo(&topic, &endpoint, event)?;
     Some(Subscription { topic, endpoint, filter, scope, raw: false })

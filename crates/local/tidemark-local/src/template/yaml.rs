@@ -3,12 +3,14 @@
 //! This module converts YAML's short forms (`!Ref X`) to the long ones (`{Ref: X}`), so that other
 //! modules handle only the long forms.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::Value;
 
-use super::problems::{TemplateError, TemplateProblem};
+use super::problems::TemplateProblem;
 
 /// Maximum nesting of a template; AWS's limit is far lower.
 const DEPTH_MAX: usize = 64;
@@ -17,12 +19,18 @@ const DEPTH_MAX: usize = 64;
 /// would fill the memory.
 const COPIES_MAX: usize = 100_000;
 
+/// How many lines of flow collections may be indented too little, and the spaces that they get.
+const MOVED_MAX: usize = 200;
+const MOVED_BY: usize = 2 * DEPTH_MAX;
+
 /// The key whose maps are merged into its own map.
 const MERGE_KEY: &str = "<<";
 
 /// A value in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
+    /// The file, if it is not the template.
+    pub(super) file: Option<Arc<str>>,
     pub(super) line: usize,
     pub(super) column: usize,
     /// The path from the root: `Resources.ClicksTable.Properties.TableName`.
@@ -45,7 +53,7 @@ pub(super) enum NodeKind {
 impl Node {
     /// A node at the same position with another value.
     pub(super) fn with(&self, kind: NodeKind) -> Self {
-        Self { line: self.line, column: self.column, path: self.path.clone(), kind }
+        Self { file: self.file.clone(), line: self.line, column: self.column, path: self.path.clone(), kind }
     }
 
     /// A node at the same position with a string.
@@ -100,15 +108,41 @@ impl Node {
     }
 }
 
-/// Parses the only document of `yaml`.
-pub(super) fn parse(yaml: &str) -> Result<Node, TemplateError> {
-    let mut loader =
-        Loader { events: Parser::new_from_str(yaml), path: Vec::new(), anchors: BTreeMap::new(), copies: 0 };
-    loader.document().map_err(|problem| TemplateError { problems: vec![problem] })
+/// Parses the only document of `yaml`, which is the template or the named file.
+pub(super) fn parse(yaml: &str, file: Option<Arc<str>>) -> Result<Node, TemplateProblem> {
+    let mut text = Cow::Borrowed(yaml);
+    let mut moved = BTreeSet::new();
+    loop {
+        let events = Parser::new_from_str(&text);
+        let (file, lines) = (file.clone(), moved.clone());
+        let mut loader = Loader { events, file, moved: lines, path: Vec::new(), anchors: BTreeMap::new(), copies: 0 };
+        match loader.document() {
+            // AWS reads templates with PyYAML, in which a line of a flow collection may begin anywhere.
+            Err(problem) if is_indentation(&problem) && moved.len() < MOVED_MAX && moved.insert(problem.line) => {
+                text = Cow::Owned(with_indentation(&text, problem.line));
+            }
+            read => return read,
+        }
+    }
+}
+
+fn is_indentation(problem: &TemplateProblem) -> bool {
+    problem.message.starts_with("not YAML: invalid indentation")
+}
+
+/// The text with spaces before a line.
+fn with_indentation(yaml: &str, line: usize) -> String {
+    let lines = yaml.split_inclusive('\n').enumerate();
+    lines
+        .map(|(at, text)| if at + 1 == line { format!("{}{text}", " ".repeat(MOVED_BY)) } else { text.to_owned() })
+        .collect()
 }
 
 struct Loader<'a> {
     events: Parser<'a, StrInput<'a>>,
+    file: Option<Arc<str>>,
+    /// Lines that have spaces before them which are not in the file.
+    moved: BTreeSet<usize>,
     path: Vec<String>,
     /// Values with an anchor, by the parser's number.
     anchors: BTreeMap<usize, Node>,
@@ -139,7 +173,9 @@ impl<'a> Loader<'a> {
     }
 
     fn next(&mut self) -> Result<(Event<'a>, Span), TemplateProblem> {
+        let file = self.file.clone();
         let unreadable = |error: ScanError| TemplateProblem {
+            file,
             line: error.marker().line(),
             column: error.marker().col() + 1,
             path: String::new(),
@@ -262,12 +298,13 @@ impl<'a> Loader<'a> {
     }
 
     fn at(&self, span: &Span, kind: NodeKind) -> Node {
-        Node { line: span.start.line(), column: span.start.col() + 1, path: self.path.join("."), kind }
+        let (line, column) = (span.start.line(), span.start.col() + 1);
+        let column = if self.moved.contains(&line) { column.saturating_sub(MOVED_BY) } else { column };
+        Node { file: self.file.clone(), line, column, path: self.path.join("."), kind }
     }
 
     fn problem(&self, span: &Span, message: impl Into<String>) -> TemplateProblem {
-        let node = self.at(span, NodeKind::List(Vec::new()));
-        TemplateProblem { line: node.line, column: node.column, path: node.path, message: message.into() }
+        super::problems::problem(&self.at(span, NodeKind::List(Vec::new())), message)
     }
 }
 

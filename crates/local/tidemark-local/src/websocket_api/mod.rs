@@ -37,6 +37,7 @@ use crate::arn;
 use crate::faults::Faults;
 use crate::functions::{Functions, Pool};
 use crate::http_api::authorizers::{AuthorizerRequest, LambdaDecider, Refusal};
+use crate::http_api::errors::GatewayError;
 use crate::http_api::event::request_id;
 use crate::http_api::integration_response::message;
 use crate::http_api::throttle::Bucket;
@@ -210,7 +211,8 @@ impl WebSocketServer {
             Ok(authorizer) => client.authorizer = authorizer,
             Err(refusal) => {
                 // The client may have disconnected; the refusal is the same.
-                drop(answer.send(refusal.response(ApiKind::Rest)));
+                let api = HttpApi::new(&self.api.logical_id, ApiKind::Rest);
+                drop(answer.send(GatewayError::Refused(refusal).response(&api)));
                 return;
             }
         }

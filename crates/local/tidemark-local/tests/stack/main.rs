@@ -14,6 +14,8 @@ mod aws_domains;
 #[cfg(feature = "buckets")]
 mod buckets;
 mod build;
+#[cfg(feature = "models")]
+mod cdk;
 mod connections_api;
 mod documented;
 mod fifo_topics;
@@ -28,6 +30,8 @@ mod load_balancer;
 mod mail;
 mod messaging;
 mod metrics;
+#[cfg(feature = "models")]
+mod openapi;
 mod process;
 mod queue_api;
 mod queues;

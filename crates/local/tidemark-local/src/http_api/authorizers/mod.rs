@@ -13,15 +13,12 @@ mod policy;
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::http::request::Parts;
-use axum::http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "jwt")]
 use self::jwt::JwtVerifier;
 pub(crate) use self::lambda::LambdaDecider;
-use super::integration_response::message;
 use super::multi_value;
 use crate::functions::Functions;
 #[cfg(not(feature = "jwt"))]
@@ -145,33 +142,6 @@ impl Grant {
         context.extend(principal.map(|principal| ("principalId".to_owned(), Value::String(principal))));
         context.insert("integrationLatency".to_owned(), json!(0));
         Value::Object(context)
-    }
-}
-
-impl Refusal {
-    /// The gateway's response. REST APIs have other words than HTTP APIs.
-    ///
-    /// Source:
-    /// <https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html>.
-    pub(crate) fn response(self, api: ApiKind) -> Response<Body> {
-        let is_rest = api == ApiKind::Rest;
-        match self {
-            Self::Unauthorized => message(StatusCode::UNAUTHORIZED, "Unauthorized"),
-            Self::Forbidden { explicit } if is_rest => {
-                let more = if explicit { " with an explicit deny" } else { "" };
-                let text = format!("User is not authorized to access this resource{more}");
-                let mut response = message(StatusCode::FORBIDDEN, "");
-                *response.body_mut() = Body::from(json!({ "Message": text }).to_string());
-                response
-            }
-            Self::Forbidden { .. } => message(StatusCode::FORBIDDEN, "Forbidden"),
-            Self::Failed if is_rest => {
-                let mut response = message(StatusCode::INTERNAL_SERVER_ERROR, "");
-                *response.body_mut() = Body::from(r#"{"message":null}"#);
-                response
-            }
-            Self::Failed => message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
-        }
     }
 }
 

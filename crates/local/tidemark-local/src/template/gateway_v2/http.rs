@@ -38,6 +38,7 @@ impl GatewayParts {
             stack.functions[function].routes.push(stack::Route {
                 authorizer: authorizer(route, resolver),
                 scopes: route.scopes.clone(),
+                timeout: integration.timeout,
                 ..stack::Route::new(&api.id, &route.key, integration.payload)
             });
         }

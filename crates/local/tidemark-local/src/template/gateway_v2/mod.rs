@@ -9,14 +9,11 @@ mod websocket;
 
 use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::resources;
 use super::yaml::Node;
+use super::{resources, targets};
 use crate::arn;
 use crate::stack::{Authorizer, Function, Stack};
 use parts::{Api, Integration, Protocol, Route, Stage};
-
-/// The part of an invocation ARN between the region and the function's ARN.
-const INVOCATION_PATH: &str = ":lambda:path/2015-03-31/functions/";
 
 /// The parts that were read so far. Each names its API.
 #[derive(Debug, Default)]
@@ -88,10 +85,7 @@ impl GatewayParts {
 
 /// The index of the function of an integration; records a problem if the template does not have it.
 fn function_of(resolver: &Resolver<'_>, functions: &[Function], uri: &str, place: &Node) -> Option<usize> {
-    let arn = match uri.split_once(INVOCATION_PATH) {
-        Some((_, rest)) => rest.strip_suffix("/invocations").unwrap_or(rest),
-        None => uri,
-    };
+    let arn = targets::invoked(uri);
     let found = functions.iter().position(|function| arn::function(&function.name) == arn);
     if found.is_none() {
         resolver.problems.at(place, format!("{arn} is not a function of this template"));

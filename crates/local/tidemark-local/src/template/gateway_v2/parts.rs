@@ -18,12 +18,6 @@ use crate::stack::{Authorizer, Cors, PayloadFormat, Throttle};
 /// <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html>.
 const INTEGRATION_MS_MAX: i64 = 30_000;
 
-/// Properties without effect on one machine.
-const API_CLOUD_ONLY: [&str; 6] =
-    ["ApiKeySelectionExpression", "Description", "DisableExecuteApiEndpoint", "IpAddressType", "Name", "Tags"];
-const STAGE_CLOUD_ONLY: [&str; 6] =
-    ["AccessLogSettings", "AutoDeploy", "DeploymentId", "Description", "Tags", "ClientCertificateId"];
-
 #[derive(Debug)]
 pub(super) struct Api {
     pub(super) id: String,
@@ -78,8 +72,14 @@ pub(super) struct Integration {
 
 pub(super) fn read_api(id: &str, properties: &Properties<'_>) -> Option<Api> {
     let place = properties.node.clone();
-    let protocol = match properties.required("ProtocolType")?.as_str() {
+    // A document describes an HTTP API.
+    let body = properties.raw("Body").is_some();
+    let protocol = if body { properties.text("ProtocolType") } else { properties.required("ProtocolType") };
+    let protocol = match protocol.as_deref().unwrap_or("HTTP") {
         "WEBSOCKET" => {
+            if let Some(node) = properties.raw("Body") {
+                properties.resolver.problems.at(node, "a Body of a WebSocket API is not supported on this machine");
+            }
             let expression = properties.required("RouteSelectionExpression")?;
             let place = properties.raw("RouteSelectionExpression")?;
             let Some(selection) = selection(&expression) else {
@@ -90,14 +90,9 @@ pub(super) fn read_api(id: &str, properties: &Properties<'_>) -> Option<Api> {
         }
         "HTTP" => {
             properties.raw("RouteSelectionExpression");
-            for name in ["Body", "BodyS3Location"] {
-                if let Some(node) = properties.raw(name) {
-                    let message = format!(
-                        "{name} is not supported on this machine: write each route as an {}",
-                        resources::GATEWAY_ROUTE
-                    );
-                    properties.resolver.problems.at(node, message);
-                }
+            if let Some(node) = properties.raw("BodyS3Location") {
+                let message = "BodyS3Location is not supported on this machine: write the document as Body";
+                properties.resolver.problems.at(node, message);
             }
             let route_key = properties.text("RouteKey").unwrap_or_else(|| "$default".to_owned());
             let cors = properties.raw("CorsConfiguration").and_then(|node| cors_of(properties, node));
@@ -106,7 +101,7 @@ pub(super) fn read_api(id: &str, properties: &Properties<'_>) -> Option<Api> {
         }
         other => return properties.wrong(&place, format!("ProtocolType must be HTTP or WEBSOCKET, not {other}")),
     };
-    properties.finish("an API", &API_CLOUD_ONLY);
+    properties.finish(resources::GATEWAY_API);
     Some(Api { id: id.to_owned(), place, protocol })
 }
 
@@ -133,7 +128,7 @@ pub(super) fn read_stage(properties: &Properties<'_>) -> Option<Stage> {
         }
     }
     let variables = stage_variables(properties, "StageVariables");
-    properties.finish("a stage", &STAGE_CLOUD_ONLY);
+    properties.finish(resources::GATEWAY_STAGE);
     let (place, api, name) = (properties.node.clone(), api?, name?);
     let is_name = name.chars().all(|character| character.is_ascii_alphanumeric() || "_-".contains(character));
     if name.is_empty() || !(is_name || name == "$default") {
@@ -154,7 +149,7 @@ pub(super) fn read_route(id: &str, properties: &Properties<'_>) -> Option<Route>
     if let Some(key) = properties.raw("ApiKeyRequired") {
         properties.resolver.problems.ignored(key, "API keys are not checked on this machine");
     }
-    properties.finish("a route", &["OperationName"]);
+    properties.finish(resources::GATEWAY_ROUTE);
     let (api, key, target) = (api?, key?, target?);
     let (place, target_place) = (properties.raw("RouteKey")?.clone(), properties.raw("Target")?.clone());
     let Some(target) = target.strip_prefix("integrations/").map(str::to_owned) else {
@@ -173,7 +168,7 @@ pub(super) fn read_integration(id: &str, properties: &Properties<'_>) -> Option<
         // The default of an integration, unlike that of SAM's events.
         _ => PayloadFormat::V1,
     };
-    properties.finish("an integration", &["ConnectionType", "CredentialsArn", "Description", "IntegrationMethod"]);
+    properties.finish(resources::GATEWAY_INTEGRATION);
     api?;
     if kind? != "AWS_PROXY" {
         let place = properties.raw("IntegrationType").unwrap_or(&properties.node);
@@ -189,7 +184,7 @@ pub(super) fn read_integration(id: &str, properties: &Properties<'_>) -> Option<
 pub(super) fn read_authorizer(id: &str, properties: &Properties<'_>) -> Option<(String, Authorizer)> {
     let api = api_of(properties);
     let kind = authorizers::of_resource(properties);
-    properties.finish("an authorizer", &["AuthorizerCredentialsArn", "Name"]);
+    properties.finish(resources::GATEWAY_AUTHORIZER);
     Some((api?, Authorizer { name: id.to_owned(), kind: kind? }))
 }
 
@@ -197,7 +192,7 @@ pub(super) fn read_authorizer(id: &str, properties: &Properties<'_>) -> Option<(
 pub(super) fn read_response(properties: &Properties<'_>) -> Option<String> {
     let api = api_of(properties);
     let (route, key) = (properties.required("RouteId"), properties.required("RouteResponseKey"));
-    properties.finish("a route's response", &[]);
+    properties.finish(resources::GATEWAY_RESPONSE);
     api?;
     if key? != "$default" {
         return properties.wrong(&properties.node, "WebSocket APIs have only the RouteResponseKey $default");

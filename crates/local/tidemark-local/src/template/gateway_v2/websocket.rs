@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::intrinsics::Resolver;
 use super::super::{resources, routes};
 use super::parts::{Api, Protocol, Route, Stage};
-use super::{GatewayParts, INVOCATION_PATH, function_of};
+use super::{GatewayParts, function_of};
 use crate::stack::{AuthorizerEvent, AuthorizerKind, Function, LambdaAuthorizer, WebSocketApi, WebSocketRoute};
 
 /// The predefined routes of API Gateway.
@@ -60,7 +60,7 @@ impl GatewayParts {
             resolver.problems.at(place, format!("{other:?} is not supported: WebSocket APIs have only $default"));
         }
         let integration = self.integration(route, resolver)?;
-        if !integration.uri.contains(INVOCATION_PATH) || !integration.uri.ends_with("/invocations") {
+        if !integration.uri.contains(":lambda:path/") || !integration.uri.ends_with("/invocations") {
             let message = format!("{:?} is not the ARN of a function's invocations", integration.uri);
             resolver.problems.at(&integration.place, message);
             return None;

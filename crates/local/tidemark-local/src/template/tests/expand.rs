@@ -83,7 +83,7 @@ Resources:
     assert!(stack.messaging.event_invokes.contains_key("Fn"), "its dead letters");
     assert_eq!(stack.tables[0].name, "things");
     let left = ignored(yaml);
-    assert!(left.len() == 1 && left[0].contains("Replicas of a table has no effect"), "{left:?}");
+    assert!(left.len() == 1 && left[0].contains("Replicas of AWS::DynamoDB::GlobalTable has no effect"), "{left:?}");
 }
 
 #[test]

@@ -110,7 +110,8 @@ fn unsupported_parts_of_an_http_api_are_rejected_with_position() {
         ("AuthorizerId: !Ref Tokens", "AuthorizerId: Nobody", "there is no authorizer Nobody"),
         ("Audience: [shop]", "Audience: []", "audience is missing"),
         ("$request.querystring.key", "$request.body.key", "is not a source of an identity"),
-        ("ProtocolType: HTTP", "ProtocolType: HTTP, Body: {}", "Body is not supported on this machine"),
+        ("ProtocolType: HTTP", "ProtocolType: HTTP, Body: {}", "this is no OpenAPI document"),
+        ("ProtocolType: HTTP", "ProtocolType: HTTP, BodyS3Location: {}", "write the document as Body"),
     ] {
         assert!(valid.contains(right), "{right}");
         let problems = problems(&valid.replace(right, wrong));

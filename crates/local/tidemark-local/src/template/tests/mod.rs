@@ -5,8 +5,11 @@ mod expand;
 mod fifo;
 mod gateway_v2;
 mod intrinsics;
+mod known_properties;
 mod lambda_resources;
 mod messaging;
+mod nested;
+mod openapi;
 mod policies;
 mod websocket_api;
 
@@ -174,7 +177,7 @@ fn every_problem_is_reported_with_its_position() {
   Queue:
     Type: AWS::SQS::Queue
     Properties:
-      Colour: !Ref Nobody
+      Tags: !Ref Nobody
       QueueName: !Ref Nothing
   Odd:
     Type: AWS::Lambda::EventSourceMapping
@@ -184,14 +187,14 @@ fn every_problem_is_reported_with_its_position() {
     assert_eq!(
         seen,
         [
-            (5, 15, "Resources.Queue.Properties.Colour"),
+            (5, 13, "Resources.Queue.Properties.Tags"),
             (6, 18, "Resources.Queue.Properties.QueueName"),
             (8, 5, "Resources.Odd"),
         ]
     );
     assert_eq!(
         problems[0].to_string(),
-        "line 5, column 15: Resources.Queue.Properties.Colour: \"Nobody\" is neither a parameter nor a resource"
+        "line 5, column 13: Resources.Queue.Properties.Tags: \"Nobody\" is neither a parameter nor a resource"
     );
 }
 
@@ -345,9 +348,9 @@ fn unsupported_parts_are_ignored_with_warning_or_refused_by_strict() {
 Parameters:
   Vpc: { Type: 'AWS::EC2::VPC::Id', Label: the network }
 Resources:
-  Queue:
-    Type: AWS::SQS::Queue
-    Properties: { Colour: red }
+  Topic:
+    Type: AWS::SNS::Topic
+    Properties: { MaximumMessageSize: 1024 }
   Odd:
     Type: AWS::Batch::JobQueue
     Properties: { Vpc: !Ref Vpc }
@@ -355,7 +358,7 @@ Resources:
     let expected = [
         "line 1, column 41: Transform.1: the transform AWS::SecretsManager-2020-07-23 has no effect on this machine",
         "line 3, column 8: Parameters.Vpc: the parameter Vpc has no default, so it is \"local-Vpc\" here; --parameter Vpc=VALUE sets it",
-        "line 7, column 27: Resources.Queue.Properties.Colour: Colour of a queue has no effect on this machine",
+        "line 7, column 39: Resources.Topic.Properties.MaximumMessageSize: MaximumMessageSize of AWS::SNS::Topic has no effect on this machine",
         "line 9, column 5: Resources.Odd: Odd is left out: AWS::Batch::JobQueue has no part on this machine",
     ];
     assert_eq!(ignored(yaml), expected);

@@ -1,0 +1,125 @@
+//! A program of the CDK runs from `cdk.out`: its template, its manifest and its assets.
+
+use crate::support::{Stage, test_functions};
+use clap::Parser as _;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+use tidemark_local::cdk::CdkError;
+use tidemark_local::cli::Options;
+use tidemark_local::startup::RunningStack;
+
+const MANIFEST: &str = r#"{
+  "version": "48.0.0",
+  "artifacts": {
+    "Pets.assets": { "type": "cdk:asset-manifest", "properties": { "file": "Pets.assets.json" } },
+    "Pets": { "type": "aws:cloudformation:stack", "properties": { "templateFile": "Pets.template.json" } },
+    "Tree": { "type": "cdk:tree", "properties": { "file": "tree.json" } }
+  }
+}"#;
+
+/// As `cdk synth` writes a `RestApi` with a preflight, a model, a validator and an authorizer.
+const TEMPLATE: &str = include_str!("support/Pets.template.json");
+
+/// A `cdk.out` folder whose asset is the test function.
+fn cdk_out() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let asset = folder.path().join("asset.1234");
+    std::fs::create_dir(&asset).unwrap();
+    std::os::unix::fs::symlink(test_functions().join("test_function"), asset.join("bootstrap")).unwrap();
+    std::fs::write(folder.path().join("manifest.json"), MANIFEST).unwrap();
+    std::fs::write(folder.path().join("Pets.template.json"), TEMPLATE).unwrap();
+    folder
+}
+
+fn options(folder: &std::path::Path) -> Options {
+    let template = format!("--template={}", folder.display());
+    let arguments = ["tidemark-local", "--port=0", "--dynamodb-port=0", "--s3-port=0", "--in-memory", &template];
+    Options::parse_from(arguments)
+}
+
+#[tokio::test]
+async fn rest_api_of_the_cdk_runs_from_its_folder() {
+    let folder = cdk_out();
+    let mut options = options(folder.path());
+    options.find_template().unwrap();
+    let running = RunningStack::start(&options).await.unwrap();
+    let api = running.admin.addresses.apis[0].url.clone();
+    let send = |method: Method, path: &str, token: &str, body: &'static str| {
+        let request = Client::new().request(method, format!("{api}{path}")).header("content-type", "application/json");
+        let request = request.header("X-Token", token).body(body);
+        async move { request.send().await.unwrap() }
+    };
+    let preflight = send(Method::OPTIONS, "/pets", "", "").await;
+    assert_eq!(
+        (preflight.status(), &preflight.headers()["access-control-allow-origin"]),
+        (StatusCode::NO_CONTENT, &"*".parse().unwrap())
+    );
+    let invalid = send(Method::POST, "/pets?kind=dog", "", "{}").await;
+    assert_eq!(
+        (invalid.status(), invalid.json::<Value>().await.unwrap()),
+        (StatusCode::BAD_REQUEST, json!({ "message": "Invalid request body" }))
+    );
+    assert_eq!(send(Method::POST, "/pets", "", r#"{"name":"Rex"}"#).await.status(), StatusCode::BAD_REQUEST);
+    let made = send(Method::POST, "/pets?kind=dog&do=answer", "", r#"{"name":"Rex"}"#).await;
+    assert_eq!(made.status(), StatusCode::IM_A_TEAPOT);
+    let refused = Client::new().get(format!("{api}/pets/7")).send().await.unwrap();
+    assert_eq!(
+        (refused.status(), &refused.headers()["x-why"]),
+        (StatusCode::IM_A_TEAPOT, &"no token".parse().unwrap())
+    );
+    let shown: Value = send(Method::GET, "/pets/7?do=show", "abc", "").await.json().await.unwrap();
+    assert_eq!(
+        (&shown["pathParameters"]["id"], &shown["requestContext"]["stage"]),
+        (&json!("7"), &json!("dev")),
+        "{shown}"
+    );
+    running.stop().await;
+}
+
+#[test]
+fn folder_without_exactly_one_stack_is_refused_by_name() {
+    let folder = cdk_out();
+    let manifest = folder.path().join("manifest.json");
+    let second = r#""More": { "type": "aws:cloudformation:stack", "properties": { "templateFile": "More.template.json" } }, "Tree""#;
+    std::fs::write(&manifest, MANIFEST.replace("\"Tree\"", second)).unwrap();
+    let error = options(folder.path()).find_template().unwrap_err();
+    assert!(matches!(&error, CdkError::Stacks(_, stacks) if stacks.len() == 2), "{error}");
+    std::fs::write(&manifest, "[").unwrap();
+    assert!(matches!(options(folder.path()).find_template(), Err(CdkError::Invalid(..))));
+    std::fs::remove_file(&manifest).unwrap();
+    assert!(matches!(options(folder.path()).find_template(), Err(CdkError::Manifest(..))));
+}
+
+#[tokio::test]
+async fn check_gives_findings_that_programs_read() {
+    let stage = Stage::new("Architecture: [arm64]", "");
+    let check = |more: &'static str| {
+        let template = format!("--template={}", stage.path("template.yaml").display());
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tidemark-local"))
+            .args(["--check", "--format=json", &template])
+            .args(more.split_whitespace())
+            .output();
+        let output = output.unwrap();
+        (output.status.success(), serde_json::from_slice::<Value>(&output.stdout).unwrap())
+    };
+    let (is_good, findings) = check("");
+    assert_eq!((is_good, findings.as_array().unwrap().len()), (false, 1), "{findings}");
+    let finding = &findings[0];
+    assert_eq!(
+        (&finding["severity"], &finding["code"], &finding["line"]),
+        (&json!("error"), &json!("unknown-property"), &json!(36)),
+        "{finding}"
+    );
+    assert!(finding["message"].as_str().unwrap().ends_with("the most similar one is Architectures"), "{finding}");
+    assert!(finding["file"].as_str().unwrap().ends_with("template.yaml") && finding["column"].is_u64(), "{finding}");
+    stage.replace("Architecture:", "ProvisionedConcurrencyConfig:");
+    let (is_good, findings) = check("");
+    assert_eq!(
+        (is_good, &findings[0]["severity"], &findings[0]["code"]),
+        (true, &json!("warning"), &json!("no-effect")),
+        "{findings}"
+    );
+    assert_eq!(check("--strict").1[0]["severity"], "error");
+    let (is_good, findings) = check("--parameter Nobody=1");
+    assert_eq!((is_good, &findings[0]["code"]), (false, &json!("invalid")), "{findings}");
+}
