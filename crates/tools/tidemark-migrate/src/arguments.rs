@@ -77,9 +77,6 @@ fn option(why: impl std::fmt::Display) -> Failure {
 
 impl MappingFile {
     /// Reads and checks the mapping.
-    ///
-    /// # Errors
-    /// `mapping` with all errors of the file; `option` if there is none.
     pub(crate) fn read(&self, product: &Product) -> Result<Arc<Mapping>, Failure> {
         let read = |text: &str| Mapping::read(text, product.conversions).map(Arc::new);
         match (&self.mapping, product.mapping) {
@@ -120,17 +117,11 @@ impl MappingArguments {
     }
 
     /// See [`MappingFile::read`].
-    ///
-    /// # Errors
-    /// See there.
     pub(crate) fn read(&self, product: &Product) -> Result<Arc<Mapping>, Failure> {
         self.file.read(product)
     }
 
     /// The mapping with its parameters, for a run whose rows were read at `as_of`.
-    ///
-    /// # Errors
-    /// `mapping`; `option` if a parameter is missing, unknown or not valid.
     pub(crate) fn world(&self, product: &Product, run: &str, as_of: Timestamp) -> Result<World, Failure> {
         let mapping = self.file.read(product)?;
         let parameters = self.parameters(&mapping)?;
@@ -190,9 +181,6 @@ impl World {
     }
 
     /// Refuses other parameters than those with which a run's items were made.
-    ///
-    /// # Errors
-    /// `option`
     pub(crate) fn check_recorded(&self, made: &RecordedParameters) -> Result<(), Failure> {
         let given = self.recorded();
         let differs = |what: &str| Err(option(format!("the run was transformed with {what}; use the same here")));

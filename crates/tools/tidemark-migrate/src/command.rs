@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
 use crate::{
-    Failure, FailureKind, check, cutover, export, gone, init, load, preflight, rehearse, repair, rollback, serve,
+    Failure, FailureKind, check, cutover, export, init, load, preflight, rehearse, repair, rollback, serve,
     transform,
 };
 
@@ -148,16 +148,13 @@ pub struct Report {
 
 /// The whole program: reads the command line, runs the phase, prints its report or its error.
 pub async fn main(product: Product) -> ExitCode {
-    let line = std::env::args().skip(1).collect::<Vec<_>>();
-    let done = match gone::check(&line) {
-        Ok(()) => run(Command::parse(), &product).await,
-        Err(gone) => Err(gone),
-    };
-    match done {
+    let command = Command::parse();
+    let json = command.json;
+    match run(command, &product).await {
         Ok(PhaseOutcome::Done) => ExitCode::SUCCESS,
         Ok(PhaseOutcome::NeedsReview) => ExitCode::from(1),
         Err(failure) => {
-            if line.iter().any(|word| word == "--json") {
+            if json {
                 println!("{}", failure.json());
             }
             eprintln!("{}: {failure}", product.name);

@@ -14,7 +14,6 @@ mod command;
 pub mod cutover;
 pub mod export;
 mod failure;
-mod gone;
 pub mod init;
 pub mod item;
 pub mod load;

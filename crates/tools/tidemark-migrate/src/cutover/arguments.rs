@@ -48,9 +48,6 @@ impl SidesArguments {
     }
 
     /// Both sides of a cutover, with the options with which the run was transformed.
-    ///
-    /// # Errors
-    /// `option` if other options are given: a log would get another date than when it was loaded.
     pub(crate) async fn sides(
         &self,
         run: &Run,

@@ -54,9 +54,6 @@ type Differing = (Ownership, Vec<(Difference, Option<Item>)>);
 impl Sides {
     /// Compares a user's items with the items that PostgreSQL's rows become. `None` if the two
     /// sides have different versions, because of a concurrent write.
-    ///
-    /// # Errors
-    /// If a side does not answer.
     pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
         let named = |(difference, _)| difference;
         Ok(self.differing(user).await?.map(|(_, found)| found.into_iter().map(named).collect()))
@@ -64,9 +61,6 @@ impl Sides {
 
     /// Makes the differing items of a user equal to what PostgreSQL's rows become. Returns their
     /// number; `None` if the user is written all the time.
-    ///
-    /// # Errors
-    /// If a side does not answer.
     pub(crate) async fn repair_items(&self, user: &str) -> Result<Option<usize>, Failure> {
         for _ in 0..REPAIRS_MAX {
             let Some((at, found)) = self.differing(user).await? else {

@@ -148,9 +148,6 @@ impl Sides {
     /// Compares the items of all users, or of a sample, with PostgreSQL's rows, and calls `take` for
     /// each difference. Returns the number of compared users, and the number of users skipped
     /// because of concurrent writes.
-    ///
-    /// # Errors
-    /// If a side does not answer, or `take` fails.
     pub(crate) async fn compare_all(
         &self,
         sample: Sample,

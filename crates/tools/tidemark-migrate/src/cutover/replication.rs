@@ -41,10 +41,6 @@ struct Page {
 impl Sides {
     /// Replicates a user's changes in both directions that are pending now. Returns the number of
     /// replicated changes.
-    ///
-    /// # Errors
-    /// If a side does not answer, or refuses a change. Replicated changes stay, and the rest stays
-    /// pending.
     pub async fn replicate(&self, user: &str) -> Result<u64, Failure> {
         let ownerships = self.ownerships(user).await?;
         Ok(self.replicate_to(Side::Dynamo, user, ownerships.postgres.version).await?
@@ -225,9 +221,6 @@ impl Sides {
 
     /// Replicates all changes in both directions that are pending now, several users at once.
     /// Returns the number of replicated changes.
-    ///
-    /// # Errors
-    /// See [`Sides::replicate`].
     pub(crate) async fn replicate_all(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
         let to_postgres = self.replicate_all_to(Side::Postgres, parallel, stuck).await?;
         // Before the other direction, to which it adds changes.

@@ -71,9 +71,6 @@ impl Sides {
 
     /// Moves a user to a side, and continues a move that was interrupted at any step. Returns
     /// whether anything had to be done.
-    ///
-    /// # Errors
-    /// If a side does not answer; the call may be repeated.
     pub async fn move_user(&self, user: &str, goal: Side) -> Result<bool, Failure> {
         let mut is_level = false;
         for step in 0..STEPS_MAX {

@@ -75,9 +75,6 @@ impl UniqueIndex {
 }
 
 /// Reads the tables of a schema, by name. Partitions belong to their table.
-///
-/// # Errors
-/// `source-unreadable`, `source-gone`
 pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTable>, Failure> {
     let sql = format!(
         "WITH RECURSIVE {BASE_TYPES}

@@ -1,7 +1,6 @@
 //! Checked expressions, whose names are resolved.
 
 use super::conversions::Builtin;
-use super::syntax::Comparison;
 use super::value::Value;
 
 /// A checked expression.
@@ -31,6 +30,16 @@ pub(crate) enum Code {
     Not(Box<Code>),
     And(Box<Code>, Box<Code>),
     Or(Box<Code>, Box<Code>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
 }
 
 #[derive(Debug, Clone)]

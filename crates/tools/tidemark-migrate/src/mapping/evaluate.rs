@@ -14,8 +14,7 @@ use secrecy::SecretString;
 use store_base::StoreError;
 
 use super::Mapping;
-use super::code::{Attribute, Code, Content, Conversion, Piece, Template};
-use super::syntax::Comparison;
+use super::code::{Attribute, Code, Comparison, Content, Conversion, Piece, Template};
 use super::table::Table;
 use super::value::Value;
 use crate::item::Key;

@@ -8,6 +8,8 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
+use super::table::ConflictKind;
+
 /// A text with its place in the file.
 pub(super) type Text = Spanned<String>;
 
@@ -16,7 +18,7 @@ pub(super) type Text = Spanned<String>;
 pub(super) struct MappingFile {
     pub(super) target: TargetFile,
     #[serde(default)]
-    pub(super) parameters: BTreeMap<Text, ParameterFile>,
+    pub(super) parameters: BTreeMap<Text, Parameter>,
     #[serde(default)]
     pub(super) owners: BTreeMap<Text, OwnerFile>,
     pub(super) tables: BTreeMap<Text, TableFile>,
@@ -47,15 +49,19 @@ fn owner_attribute() -> String {
     "MigratedOwner".to_owned()
 }
 
-#[derive(Debug, Deserialize)]
+/// A parameter of the mapping.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ParameterFile {
-    pub(super) kind: ParameterKind,
-    /// Shown in error messages.
-    pub(super) about: String,
-    #[serde(default)]
-    pub(super) optional: bool,
-    pub(super) default: Option<String>,
+pub struct Parameter {
+    /// What it is.
+    pub kind: ParameterKind,
+    /// Says what to give.
+    pub about: String,
+    /// Whether it may be left out.
+    #[serde(default, rename = "optional")]
+    pub is_optional: bool,
+    /// Its value if it is not given.
+    pub default: Option<String>,
 }
 
 /// What a parameter is.
@@ -171,7 +177,7 @@ pub(super) struct ItemFile {
     pub(super) when: Option<Text>,
     #[serde(default)]
     pub(super) on_error: OnErrorFile,
-    pub(super) on_conflict: Option<OnConflictFile>,
+    pub(super) on_conflict: Option<ConflictKind>,
     pub(super) reason: Option<String>,
     #[serde(default)]
     pub(super) prefer: Vec<Text>,
@@ -185,14 +191,6 @@ pub(super) enum OnErrorFile {
     #[default]
     RejectRow,
     LeaveOut,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum OnConflictFile {
-    RejectRow,
-    LeaveOut,
-    Merge,
 }
 
 #[derive(Debug)]

@@ -68,9 +68,6 @@ impl OwnerRow {
 impl World {
     /// The items of a row. Rules about the owner apply: the rows of an owner who is not migrated
     /// are rejected.
-    ///
-    /// # Errors
-    /// Why the row is not migrated.
     pub fn items(&self, candidate: Candidate<'_>) -> Result<RowItems, Reject> {
         let Candidate { row, owner } = candidate;
         let table = &row.table;
@@ -254,9 +251,6 @@ impl World {
     }
 
     /// A mapping without a run, to evaluate expressions over items.
-    ///
-    /// # Errors
-    /// `option` if the extension needs a parameter.
     pub(crate) fn of_items(mapping: Arc<Mapping>, product: &Product) -> Result<Self, Failure> {
         let parameters = Parameters::default();
         let extension = product.extension.map(|make| make(&parameters)).transpose();

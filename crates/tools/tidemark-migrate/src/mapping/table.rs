@@ -136,7 +136,8 @@ pub(crate) struct ItemSpec {
     pub(crate) is_own: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum ConflictKind {
     RejectRow,
     LeaveOut,
@@ -166,24 +167,26 @@ impl ItemSpec {
 impl ColumnType {
     /// The type of that name in a mapping.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "text" => Self::Text,
-            "integer" => Self::Integer,
-            "number" => Self::Number,
-            "boolean" => Self::Boolean,
-            "time" => Self::Time,
-            "date" => Self::Date,
-            "json" => Self::Json,
-            "bytes" => Self::Bytes,
-            "array" => Self::Array,
-            "key" => Self::Key,
-            "any" => Self::Any,
-            _ => return None,
-        })
+        let place = Self::NAMES.split(", ").position(|known| known == name)?;
+        Self::ALL.get(place).copied()
     }
 
-    /// The names of all types.
-    pub(crate) const NAMES: &str = "text, integer, number, boolean, time, date, json, bytes, array, key or any";
+    pub(crate) const NAMES: &str = "text, integer, number, boolean, time, date, json, bytes, array, key, any";
+
+    /// In the order of the names.
+    const ALL: [Self; 11] = [
+        Self::Text,
+        Self::Integer,
+        Self::Number,
+        Self::Boolean,
+        Self::Time,
+        Self::Date,
+        Self::Json,
+        Self::Bytes,
+        Self::Array,
+        Self::Key,
+        Self::Any,
+    ];
 }
 
 impl Table {

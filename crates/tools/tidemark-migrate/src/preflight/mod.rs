@@ -60,9 +60,6 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 }
 
 /// Refuses a cutover that would fail later.
-///
-/// # Errors
-/// `cutover` with everything that stands in the way.
 pub(crate) async fn check(client: &Client, schema: &Schema) -> Result<(), Failure> {
     let findings = find(client, schema).await?;
     match &*findings.stops {

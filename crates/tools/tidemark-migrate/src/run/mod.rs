@@ -89,9 +89,6 @@ impl Drop for Run {
 
 impl Run {
     /// Opens a run, or creates one.
-    ///
-    /// # Errors
-    /// `run-folder`, and `run-busy` if another process has the lock.
     pub fn open(folder: &RunFolderArgument) -> Result<Self, Failure> {
         let folder = folder.run.clone();
         create_folder(&folder)?;
@@ -107,17 +104,11 @@ impl Run {
     }
 
     /// The run's id; `None` if the folder has no run.
-    ///
-    /// # Errors
-    /// `run-folder` and `run-changed`.
     pub fn identity(&self) -> Result<Option<RunIdentity>, Failure> {
         self.read(IDENTITY)
     }
 
     /// Begins a run on this database, with a new id.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn begin(&self, database: Option<String>) -> Result<RunIdentity, Failure> {
         let identity = RunIdentity { run: format!("{:016x}", fastrand::u64(..)), database };
         self.write(IDENTITY, &identity)?;
@@ -130,9 +121,6 @@ impl Run {
     }
 
     /// Removes a subfolder, if it exists.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn remove_folder(&self, name: &str) -> Result<(), Failure> {
         let path = self.path(name);
         match std::fs::remove_dir_all(&path) {
@@ -142,9 +130,6 @@ impl Run {
     }
 
     /// Creates an empty subfolder.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn fresh_folder(&self, name: &str) -> Result<PathBuf, Failure> {
         self.remove_folder(name)?;
         let path = self.path(name);
@@ -153,9 +138,6 @@ impl Run {
     }
 
     /// A file of JSON; `None` if there is no such file.
-    ///
-    /// # Errors
-    /// `run-folder` if it cannot be read, `run-changed` if its content is not valid.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let path = self.path(name);
         let text = match std::fs::read(&path) {
@@ -168,9 +150,6 @@ impl Run {
     }
 
     /// Writes a file of JSON. The file gets its name only when it is complete and on disk.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
         let mut lines = LineWriter::create(self.path(&format!("{name}.new")))?;
         lines.write(&serde_json::to_string_pretty(value).map_err(|error| FailureKind::RunFolder.because(error))?)?;
@@ -179,9 +158,6 @@ impl Run {
     }
 
     /// Appends a line of JSON to a file; the line is on disk when this returns.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn append<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
         let path = self.path(name);
         let line = serde_json::to_string(value).map_err(|error| FailureKind::RunFolder.because(error))? + "\n";
@@ -190,9 +166,6 @@ impl Run {
     }
 
     /// The values of a file with JSON in each line; of a missing file, none.
-    ///
-    /// # Errors
-    /// `run-folder` if it cannot be read; each line may be `run-folder` or `run-changed`.
     pub fn read_lines<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -212,9 +185,6 @@ impl Run {
     }
 
     /// Renames a file or folder.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
         let (from, to) = (self.path(from), self.path(to));
         std::fs::rename(&from, &to).map_err(failed(&from))?;
@@ -223,9 +193,6 @@ impl Run {
     }
 
     /// Removes a file, if it exists.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn remove(&self, name: &str) -> Result<(), Failure> {
         let path = self.path(name);
         match std::fs::remove_file(&path) {
@@ -235,9 +202,6 @@ impl Run {
     }
 
     /// Stores the report of a phase.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn write_report(&self, phase: &str, report: &Report) -> Result<(), Failure> {
         self.write(&report_file(phase), &report.json)
     }
@@ -248,9 +212,6 @@ impl Run {
     }
 
     /// Removes the report of a phase that starts again.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn remove_report(&self, phase: &str) -> Result<(), Failure> {
         self.remove(&report_file(phase))
     }

@@ -50,8 +50,6 @@ pub(super) struct Taken<'c> {
 }
 
 impl Connections {
-    /// # Errors
-    /// `mapping`, `option`.
     pub(super) fn new(
         server: Server,
         table: Table,
@@ -63,9 +61,6 @@ impl Connections {
     }
 
     /// A connection, new if none is idle or the cutover has changed.
-    ///
-    /// # Errors
-    /// `source-unreachable`; `run-busy` if all connections are in use for too long.
     pub(super) async fn take(&self) -> Result<Taken<'_>, Failure> {
         let permit = timeout(WAIT_MAX, self.free.acquire()).await;
         let Ok(Ok(_permit)) = permit else {

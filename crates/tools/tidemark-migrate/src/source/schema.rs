@@ -156,9 +156,6 @@ impl ColumnType {
 
 impl Schema {
     /// Reads the columns of a schema's tables, without comparing them.
-    ///
-    /// # Errors
-    /// `source-unreadable`, `source-gone`
     pub async fn read<C: GenericClient + Sync>(
         client: &C,
         name: &str,
@@ -194,10 +191,6 @@ impl Schema {
 
     /// Refuses missing columns, other types, and unknown columns that the mapping does not leave
     /// behind.
-    ///
-    /// # Errors
-    /// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`,
-    /// `schema-column-type`; each names all its tables or columns.
     pub fn check(&self) -> Result<(), Failure> {
         let (mut missing_tables, mut missing, mut extra, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for table in &self.mapping.tables {
@@ -236,9 +229,6 @@ impl Schema {
     }
 
     /// The same for a cutover, to which unknown columns do not matter: rows are whole there.
-    ///
-    /// # Errors
-    /// `schema-missing-table`, `schema-missing-column`, `schema-column-type`
     pub(crate) fn check_known(&self) -> Result<(), Failure> {
         match self.check() {
             Err(failure) if failure.kind == FailureKind::ExtraColumn => Ok(()),

@@ -82,9 +82,6 @@ impl Items {
     }
 
     /// The items of a run.
-    ///
-    /// # Errors
-    /// `run-incomplete` if the run has no items.
     pub fn of(run: &Run) -> Result<Self, Failure> {
         let items = run.read(ITEMS)?;
         items.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no items: run `transform` first"))
@@ -124,9 +121,6 @@ pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Fai
 }
 
 /// Makes the items of a run.
-///
-/// # Errors
-/// `run-folder`, `run-changed`, and `mapping` if two items of different rows have one key.
 pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World) -> Result<Items, Failure> {
     let rows: u64 = manifest.tables.values().map(|written| written.lines).sum();
     let has_shared = world.mapping.tables.iter().any(|table| partition::has_shared(table));

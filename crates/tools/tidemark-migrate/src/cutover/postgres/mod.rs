@@ -59,9 +59,6 @@ fn unreadable(what: &str, error: impl std::fmt::Display) -> Failure {
 
 impl Postgres {
     /// The application's tables in a schema of this name.
-    ///
-    /// # Errors
-    /// If PostgreSQL does not answer; `schema-changed`.
     pub async fn open(client: Client, schema: &str, mapping: &Arc<Mapping>) -> Result<Self, Failure> {
         check_unchanged(&client).await?;
         Self::open_changed(client, schema, mapping).await

@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::Compiler;
 use crate::mapping::code::{Attribute, Code, Content, Piece, Template};
 use crate::mapping::file::{
-    AttributeFile, ItemFile, KeyFile, MappingFile, OnConflictFile, OnErrorFile, TableFile, Text,
+    AttributeFile, ItemFile, KeyFile, MappingFile, OnErrorFile, TableFile, Text,
 };
 use crate::mapping::joined::uses_join;
 use crate::mapping::names::{AnyName, Scope};
@@ -32,31 +32,26 @@ impl Compiler<'_> {
         let is_own = key.iter().flat_map(Template::codes).any(is_own);
         let is_owners = |name: &str| file.owners.values().any(|owner| owner.table.as_ref() == name);
         let is_of_owner = file.tables.iter().any(|(name, this)| std::ptr::eq(this, table) && is_owners(name.as_ref()));
-        let on_conflict = match item.on_conflict {
-            Some(OnConflictFile::RejectRow) if is_of_owner && !is_own => {
+        let kind = match item.on_conflict {
+            Some(ConflictKind::RejectRow) if is_of_owner && !is_own => {
                 let why = "other owners may want this key, and an owner is not rejected for it: set `on_conflict` to \"leave-out\" or \"merge\"";
                 self.error(item.key.span().start, why);
-                OnConflictFile::LeaveOut
+                ConflictKind::LeaveOut
             }
-            None if is_of_owner && !is_own => OnConflictFile::LeaveOut,
-            given => given.unwrap_or(OnConflictFile::RejectRow),
+            None if is_of_owner && !is_own => ConflictKind::LeaveOut,
+            given => given.unwrap_or(ConflictKind::RejectRow),
         };
         let mut attributes: BTreeMap<&String, &Spanned<AttributeFile>> = file.target.attributes.iter().collect();
         attributes.extend(&table.attributes);
         attributes.extend(&item.attributes);
         let attributes = self.attributes(scope, attributes);
         let prefer = item.prefer.iter().map(|text| self.preference(scope, text)).collect();
-        let (kind, default) = match on_conflict {
-            OnConflictFile::RejectRow => (ConflictKind::RejectRow, Reason::DUPLICATE),
-            OnConflictFile::LeaveOut => (ConflictKind::LeaveOut, Reason::DUPLICATE),
-            OnConflictFile::Merge => (ConflictKind::Merge, Reason::DUPLICATE),
-        };
         ItemSpec {
             kind: item.kind.as_ref().clone(),
             key,
             when: item.when.as_ref().map(|text| self.expression(scope, text)),
             is_optional: item.on_error == OnErrorFile::LeaveOut,
-            conflict: ConflictRule { kind, reason: item.reason.clone().map_or(default, Reason::named) },
+            conflict: ConflictRule { kind, reason: item.reason.clone().map_or(Reason::DUPLICATE, Reason::named) },
             prefer,
             attributes,
             is_own,
@@ -65,8 +60,7 @@ impl Compiler<'_> {
 
     fn preference(&mut self, scope: &Scope<'_>, text: &Text) -> Preference {
         let is_least = text.as_ref().starts_with("least ");
-        let words =
-            if is_least || text.as_ref().starts_with("greatest ") { text.as_ref().find(' ').unwrap_or(0) } else { 0 };
+        let words = if is_least { "least ".len() } else { 0 };
         let code =
             scope.expression(&text.as_ref()[words..]).map_err(|error| SyntaxError { at: error.at + words, ..error });
         let code = self.taken(text.span(), code).unwrap_or(Code::Constant(Value::Null));
