@@ -91,29 +91,10 @@ impl MappingFile {
     }
 }
 
-impl MappingFile {
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let file = self.mapping.iter().map(|file| file.display().to_string());
-        file.flat_map(|file| ["--mapping".to_owned(), file]).collect()
-    }
-}
-
 impl MappingArguments {
     /// The file.
     pub(crate) fn file(&self) -> &MappingFile {
         &self.file
-    }
-
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let zone = self.source_zone.iana_name().unwrap_or("UTC").to_owned();
-        let mut all = [self.file.flags(), vec!["--source-zone".to_owned(), zone]].concat();
-        for (flag, pairs) in [("--set", &self.set), ("--secret", &self.secrets)] {
-            all.extend(pairs.iter().flat_map(|(name, value)| [flag.to_owned(), format!("{name}={value}")]));
-        }
-        all.extend(self.without.iter().flat_map(|name| ["--without".to_owned(), name.clone()]));
-        all
     }
 
     /// See [`MappingFile::read`].

@@ -113,12 +113,6 @@ fn endpoint(url: &str) -> Result<String, String> {
 }
 
 impl TargetTable {
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let endpoint = self.endpoint.iter().flat_map(|url| ["--endpoint", url]);
-        ["--table", &self.table].into_iter().chain(endpoint).map(str::to_owned).collect()
-    }
-
     /// Connects to the table.
     pub async fn open(&self) -> store_base::Table {
         let client = aws_sdk_dynamodb::Client::new(&store_base::endpoint::config(self.endpoint.as_deref()).await);

@@ -32,8 +32,6 @@ pub enum FailureKind {
     RunFolder,
     /// `run-busy`: another process works in this folder.
     RunBusy,
-    /// `run-exists`: the phase was done already; `--again` repeats it.
-    RunExists,
     /// `run-incomplete`: an earlier phase was not done.
     RunIncomplete,
     /// `run-changed`: a file differs from its manifest.
@@ -71,7 +69,6 @@ impl FailureKind {
             Self::Mapping => "mapping",
             Self::RunFolder => "run-folder",
             Self::RunBusy => "run-busy",
-            Self::RunExists => "run-exists",
             Self::RunIncomplete => "run-incomplete",
             Self::RunChanged => "run-changed",
             Self::Options => "option",

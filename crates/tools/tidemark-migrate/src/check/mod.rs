@@ -34,20 +34,17 @@ use scan::Found;
 
 /// The run, and the table to check.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
+    pub(crate) folder: RunFolderArgument,
     #[command(flatten)]
-    table: TargetTable,
+    pub(crate) table: TargetTable,
     #[command(flatten)]
-    mapping: MappingFile,
+    pub(crate) mapping: MappingFile,
     /// Also reports items that others have written as differences: before the cutover, nobody
     /// should write to the table.
     #[arg(long)]
-    strict: bool,
-    /// The number of table segments that are read at once.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
-    parallel: u8,
+    pub(crate) strict: bool,
 }
 
 /// The counted results.
@@ -114,7 +111,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let start = Instant::now();
     let target = arguments.table.open().await;
     let mut differences = Differences::create(&run)?;
-    let counts = check_all(&run, (&items, &world), &target, arguments.parallel, &mut differences).await?;
+    let counts = check_all(&run, (&items, &world), &target, &mut differences).await?;
     let mut report = report(&arguments, &counts, differences, start.elapsed())?;
     if is_dual(&run)? {
         report.json["isOld"] = json!(true);
@@ -134,14 +131,13 @@ async fn check_all(
     run: &Run,
     (items, world): (&Items, &World),
     target: &Table,
-    parallel: u8,
     differences: &mut Differences,
 ) -> Result<Counts, Failure> {
     run.fresh_folder(FOLDER)?;
     let progress = Progress::new(items.count(), "items");
     let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), items.files.len());
     let found = Found { items: Some(parts("found")?), halves: parts("halves")? };
-    let Found { items: found, halves } = scan::read(found, (target, world), parallel.into(), &progress).await?;
+    let Found { items: found, halves } = scan::read(found, (target, world), &progress).await?;
     let now = Timestamp::now().as_second();
     let mut counts = Counts::default();
     for (file, found) in items.files.iter().zip(&found.map_or(Ok(Vec::new()), Parts::finish)?) {
@@ -176,14 +172,13 @@ fn pair_markers(
 /// missing, and the marker's key.
 pub(crate) async fn broken_markers(
     (run, table, world): (&Run, &Table, &World),
-    parallel: usize,
     mut take: impl FnMut(String, Key) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     run.fresh_folder(FOLDER)?;
     let items = Items::of(run)?;
     let halves = Parts::create(run, &format!("{FOLDER}/halves"), items.files.len())?;
     let progress = Progress::new(items.count(), "items");
-    let found = scan::read(Found { items: None, halves }, (table, world), parallel, &progress).await?;
+    let found = scan::read(Found { items: None, halves }, (table, world), &progress).await?;
     pair_markers(run, world, found.halves, &mut take)?;
     run.remove_folder(FOLDER)
 }

@@ -16,8 +16,8 @@ use crate::transform::{ITEMS, Items};
 use crate::{Failure, FailureKind, TargetTable};
 
 /// The run, both databases, and the mapping with its parameters.
-#[derive(Debug, Args)]
-pub struct SidesArguments {
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SidesArguments {
     #[command(flatten)]
     pub(crate) folder: RunFolderArgument,
     #[command(flatten)]

@@ -215,13 +215,12 @@ impl Sides {
     pub(super) async fn broken_markers(
         &self,
         run: &Run,
-        parallel: usize,
         take: &mut impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let read = (run, self.dynamo.table(), &*self.world);
         let hash = |kind: &str, key: &Key| hash(&[kind.as_bytes(), b"\0", &key.hash().to_be_bytes()]);
         let mut first = BTreeSet::new();
-        check::broken_markers(read, parallel, |kind, key| {
+        check::broken_markers(read, |kind, key| {
             first.insert(hash(&kind, &key));
             Ok(())
         })
@@ -229,7 +228,7 @@ impl Sides {
         if first.is_empty() {
             return Ok(());
         }
-        check::broken_markers(read, parallel, |kind, key| {
+        check::broken_markers(read, |kind, key| {
             if !first.contains(&hash(&kind, &key)) {
                 return Ok(());
             }

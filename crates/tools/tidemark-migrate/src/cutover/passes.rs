@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::PARALLEL;
 use super::compare::Difference;
 use super::dynamo::Dynamo;
 use super::ownership::{MoveStep, Ownerships, Side, bucket};
@@ -65,7 +66,6 @@ impl Sides {
     pub(crate) async fn move_users(
         &self,
         goal: impl Fn(&str) -> Side + Copy,
-        parallel: usize,
         stuck: &StuckUsers,
     ) -> Result<u64, Failure> {
         let goal = storable(goal);
@@ -85,7 +85,7 @@ impl Sides {
                 let brought = stream::iter(left)
                     .map(|(user, _)| async move { stuck.set_aside(&user, self.move_user(&user, goal(&user)).await) });
                 pass += brought
-                    .buffer_unordered(parallel)
+                    .buffer_unordered(PARALLEL)
                     .try_fold(0, |sum, moved| async move { Ok(sum + u64::from(moved)) })
                     .await?;
             }
@@ -151,7 +151,6 @@ impl Sides {
     pub(crate) async fn compare_all(
         &self,
         sample: Sample,
-        parallel: usize,
         take: &mut impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(u64, u64), Failure> {
         let progress = Progress::new(self.postgres.users().await?, "compared");
@@ -163,7 +162,7 @@ impl Sides {
             last.clone_from(user);
             let chosen = users.into_iter().filter(|(user, _)| sample.contains(user));
             let of_users = stream::iter(chosen).map(|(user, _)| async move { self.compare(&user).await });
-            let mut of_users = of_users.buffer_unordered(parallel);
+            let mut of_users = of_users.buffer_unordered(PARALLEL);
             while let Some(found) = of_users.try_next().await? {
                 progress.inc(1);
                 match found {

@@ -99,12 +99,6 @@ impl ColumnDraft<'_> {
             _ => format!("{{{name}}}"),
         }
     }
-
-    /// Whether the text of the attribute is the text of the column, so that a marker's key can be
-    /// made of both.
-    pub(super) fn is_plain(&self) -> bool {
-        self.conversion.is_none() && self.kind != "any"
-    }
 }
 
 /// The columns by their names in PostgreSQL.

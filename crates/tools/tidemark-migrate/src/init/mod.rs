@@ -3,7 +3,6 @@
 mod catalog;
 mod columns;
 mod draft;
-mod markers;
 mod placement;
 mod words;
 
@@ -23,7 +22,7 @@ use placement::choose;
 
 /// The source, and what the user knows about it.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     server: Server,
     /// Only these tables, separated by commas. Without it, all tables of the schema.

@@ -14,11 +14,11 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The source, the mapping and its parameters.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    server: Server,
+    pub(crate) server: Server,
     #[command(flatten)]
-    mapping: MappingArguments,
+    pub(crate) mapping: MappingArguments,
 }
 
 /// The size in bytes from which on an index is missed.

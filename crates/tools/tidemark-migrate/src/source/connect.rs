@@ -22,13 +22,6 @@ pub struct Server {
     pub schema: String,
 }
 
-impl Server {
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        ["--source", &self.source, "--schema", &self.schema].map(str::to_owned).to_vec()
-    }
-}
-
 /// The time limit for connecting, unless the connection string sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 

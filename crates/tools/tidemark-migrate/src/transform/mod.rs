@@ -41,14 +41,11 @@ const ROW_BYTES: u64 = 2 * 1024;
 
 /// The run, and the options of the transformation.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
+    pub(crate) folder: RunFolderArgument,
     #[command(flatten)]
-    mapping: MappingArguments,
-    /// Transforms again in a run that already has items; items that were loaded are not removed.
-    #[arg(long)]
-    again: bool,
+    pub(crate) mapping: MappingArguments,
 }
 
 /// The manifest of the items.
@@ -95,7 +92,7 @@ impl Items {
 
 /// The command.
 pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let Arguments { folder, mapping, again } = arguments;
+    let Arguments { folder, mapping } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
@@ -104,17 +101,9 @@ pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Fai
     let mut world = mapping.world(product, &manifest.run, manifest.taken_at)?;
     world.json_columns = json_columns(&manifest.columns);
     if manifest.mapping != world.mapping.digest {
-        return Err(FailureKind::Options.because("the rows were exported with another mapping: run `export --again`"));
+        return Err(FailureKind::Options.because("the rows were exported with another mapping: run `export` again"));
     }
-    let made: Option<Items> = run.read(ITEMS)?;
-    let items = match made.filter(|made| !again && made.export == manifest.tables) {
-        Some(_) if run.has_report("transform") => {
-            return Err(FailureKind::RunExists.because("the run already has items; --again transforms again"));
-        }
-        // The items were complete, and the process was killed before the report.
-        Some(items) => items,
-        None => transform(&run, &manifest, &world)?,
-    };
+    let items = transform(&run, &manifest, &world)?;
     let report = report(&items);
     run.write_report("transform", &report)?;
     Ok(report)
