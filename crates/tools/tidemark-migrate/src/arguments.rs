@@ -76,7 +76,6 @@ fn option(why: impl std::fmt::Display) -> Failure {
 }
 
 impl MappingFile {
-    /// Reads and checks the mapping.
     pub(crate) fn read(&self, product: &Product) -> Result<Arc<Mapping>, Failure> {
         let read = |text: &str| Mapping::read(text, product.conversions).map(Arc::new);
         match (&self.mapping, product.mapping) {
@@ -92,7 +91,6 @@ impl MappingFile {
 }
 
 impl MappingArguments {
-    /// The file.
     pub(crate) fn file(&self) -> &MappingFile {
         &self.file
     }

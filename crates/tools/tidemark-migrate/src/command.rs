@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
 use crate::{
-    Failure, FailureKind, check, cutover, export, init, load, preflight, rehearse, repair, rollback, serve,
-    transform,
+    Failure, FailureKind, check, cutover, export, init, load, preflight, rehearse, repair, rollback, serve, transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback

@@ -57,13 +57,11 @@ pub fn file(table: &str) -> String {
     format!("export/{table}.jsonl")
 }
 
-/// The source.
 struct Source<'s> {
     server: &'s Server,
     mapping: Arc<Mapping>,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let Arguments { folder, server, mapping } = arguments;
     let source = Source { server: &server, mapping: mapping.read(product)? };

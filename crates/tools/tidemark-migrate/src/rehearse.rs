@@ -53,7 +53,6 @@ const PLAN: [&str; 11] = [
     "rollback",
 ];
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     confirm(&arguments).await?;
     let folder = Folder(&arguments.sides.folder);

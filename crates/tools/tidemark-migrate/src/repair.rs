@@ -51,7 +51,6 @@ pub(crate) struct Arguments {
     accept_losses: bool,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let (postgres, database) = arguments.sides.postgres(product).await?;

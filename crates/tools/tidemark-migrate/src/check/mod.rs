@@ -4,7 +4,6 @@
 //! The table is split by the hash of the keys into as many parts as the items have files. Then one
 //! part after the other is compared with its file, in memory.
 
-mod differences;
 mod markers;
 mod records;
 mod scan;
@@ -14,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::json;
 use store_base::Table;
 
@@ -23,11 +23,10 @@ use crate::cutover::run_state::is_dual;
 use crate::item::{Attributes, Key, read_line};
 use crate::mapping::World;
 use crate::parts::{Part, Parts};
-use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
+use crate::run::{FileDigest, LineReader, LineWriter, Run, RunFolderArgument};
 use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-use differences::{DIFFERENCES, Difference, Differences};
 use markers::MarkerPairs;
 use records::{FOLDER, ItemRecord};
 use scan::Found;
@@ -50,7 +49,6 @@ pub(crate) struct Arguments {
 /// The counted results.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Items as expected.
     same: u64,
     /// Items that the application wrote since, or that were migrated from a later state of their
     /// row.
@@ -63,42 +61,6 @@ struct Counts {
     markers: u64,
 }
 
-/// How an item of the table compares with the expected one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Same,
-    Newer,
-    Own,
-    /// It has the version and the times of the migration, but other content than was loaded.
-    Changed,
-    /// An item of another migration.
-    Extra,
-}
-
-impl Comparison {
-    fn of(expected: Option<&ItemRecord>, found: &ItemRecord) -> Self {
-        match (expected, found.version) {
-            (Some(expected), _) if expected.content == found.content => Self::Same,
-            (Some(expected), Some(version)) if Some(version) <= expected.version && found.is_untouched => Self::Changed,
-            (Some(_), _) => Self::Newer,
-            (None, Some(_)) => Self::Extra,
-            (None, None) => Self::Own,
-        }
-    }
-}
-
-impl Counts {
-    fn count(&mut self, comparison: Comparison) {
-        match comparison {
-            Comparison::Same => self.same += 1,
-            Comparison::Newer => self.newer += 1,
-            Comparison::Own => self.own += 1,
-            Comparison::Changed | Comparison::Extra => {}
-        }
-    }
-}
-
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.folder)?;
     let items = Items::of(&run)?;
@@ -199,12 +161,16 @@ fn compare_part(
         missing.insert(item.key, item);
     }
     records::each(run.path(&found.name), &found.written, |item: ItemRecord| {
-        let comparison = Comparison::of(missing.remove(&item.key).as_ref(), &item);
-        counts.count(comparison);
-        match comparison {
-            Comparison::Changed => differences.add("changed", item.name)?,
-            Comparison::Extra => differences.add("extra", item.name)?,
-            Comparison::Same | Comparison::Newer | Comparison::Own => {}
+        match (missing.remove(&item.key), item.version) {
+            (Some(expected), _) if expected.content == item.content => counts.same += 1,
+            // It has the version and the times of the migration, but other content than was loaded.
+            (Some(expected), Some(version)) if Some(version) <= expected.version && item.is_untouched => {
+                differences.add("changed", item.name)?;
+            }
+            (Some(_), _) => counts.newer += 1,
+            // An item of another migration.
+            (None, Some(_)) => differences.add("extra", item.name)?,
+            (None, None) => counts.own += 1,
         }
         Ok(())
     })?;
@@ -216,6 +182,52 @@ fn compare_part(
         }
     }
     Ok(())
+}
+
+/// The name of the file with each difference.
+const DIFFERENCES: &str = "differences.jsonl";
+
+/// The number of differences that the report names.
+const NAMED_MAX: usize = 100;
+
+/// A difference, for the file and the report.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Difference {
+    kind: String,
+    item: String,
+}
+
+struct Differences {
+    lines: LineWriter,
+    counts: BTreeMap<String, u64>,
+    named: Vec<Difference>,
+}
+
+impl Differences {
+    fn create(run: &Run) -> Result<Self, Failure> {
+        let counts = ["missing", "changed", "extra"].map(|kind| (kind.to_owned(), 0)).into();
+        Ok(Self { lines: LineWriter::create(run.path(DIFFERENCES))?, counts, named: Vec::new() })
+    }
+
+    fn add(&mut self, kind: &str, item: String) -> Result<(), Failure> {
+        let difference = Difference { kind: kind.to_owned(), item };
+        *self.counts.entry(kind.to_owned()).or_default() += 1;
+        self.lines.write_json(&difference)?;
+        if self.named.len() < NAMED_MAX {
+            self.named.push(difference);
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    fn finish(mut self) -> Result<(BTreeMap<String, u64>, Vec<Difference>), Failure> {
+        self.lines.finish()?;
+        self.named.sort();
+        Ok((self.counts, self.named))
+    }
 }
 
 fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took: Duration) -> Result<Report, Failure> {

@@ -22,15 +22,13 @@ pub(super) struct Found {
     pub(super) halves: Parts,
 }
 
-/// Reads all segments.
 pub(super) async fn read(
     found: Found,
     (table, world): (&Table, &World),
     progress: &Progress,
 ) -> Result<Found, Failure> {
     let found = Mutex::new(found);
-    let each =
-        stream::iter(0..SEGMENTS).map(|segment| read_segment(&found, (table, world), segment, progress));
+    let each = stream::iter(0..SEGMENTS).map(|segment| read_segment(&found, (table, world), segment, progress));
     each.buffered(PARALLEL).try_collect::<()>().await?;
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

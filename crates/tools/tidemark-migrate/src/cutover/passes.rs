@@ -47,7 +47,6 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// All users.
     pub(crate) const ALL: Self = Self { percent: 100, seed: 0 };
 
     fn contains(self, user: &str) -> bool {

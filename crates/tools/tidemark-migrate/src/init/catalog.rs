@@ -12,7 +12,6 @@ const ROWS_COUNTED_MAX: u32 = 200_000;
 #[derive(Debug, Clone, Default)]
 pub(super) struct SourceTable {
     pub(super) name: String,
-    /// In the order of the table.
     pub(super) columns: Vec<SourceColumn>,
     /// The primary key, or else the first unique index of NOT NULL columns; empty without either.
     pub(super) key: Vec<String>,
@@ -22,7 +21,6 @@ pub(super) struct SourceTable {
     pub(super) rows: f64,
     /// Its rows are read with those of another table, or the other way round.
     pub(super) is_inherited: bool,
-    /// The foreign keys to other tables.
     pub(super) foreign_keys: Vec<ForeignKey>,
 }
 
@@ -36,7 +34,6 @@ pub(super) struct SourceColumn {
     pub(super) is_required: bool,
     /// PostgreSQL's statistics have negative values.
     pub(super) has_negative: bool,
-    /// The values of an enumeration.
     pub(super) labels: Vec<String>,
 }
 

@@ -11,7 +11,6 @@ pub(super) struct ColumnDraft<'s> {
     pub(super) column: &'s SourceColumn,
     /// The name in expressions.
     pub(super) name: String,
-    /// The name of the attribute.
     pub(super) attribute: String,
     /// The type in the mapping.
     pub(super) kind: &'static str,

@@ -11,7 +11,6 @@ use super::words::{key, pascal, quoted, snake};
 /// Begins a line of the draft that asks for a decision.
 pub(super) const QUESTION: &str = "# ? ";
 
-/// The tables and their places.
 pub(super) struct Draft<'d> {
     schema: &'d str,
     tables: &'d [SourceTable],
@@ -24,7 +23,6 @@ pub(super) struct Draft<'d> {
     owner_attribute: String,
 }
 
-/// A comment, wrapped.
 fn comment(text: &mut String, begin: &str, words: &str) {
     let mut line = begin.to_owned();
     for word in words.split(' ') {
@@ -64,7 +62,6 @@ impl<'d> Draft<'d> {
         self.tables.iter().filter(|table| self.places.get(&table.name) == Some(&Place::Owner)).collect()
     }
 
-    /// The mapping.
     pub(super) fn text(&self) -> String {
         let mut text = self.head();
         for owner in self.owners() {

@@ -34,7 +34,6 @@ pub(crate) struct Arguments {
     owner: Vec<String>,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let Arguments { server, tables: only, owner } = arguments;
     let client = connect(&server).await?;
@@ -70,7 +69,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let questions = text.lines().filter(|line| line.starts_with(QUESTION)).count();
     tell(&format!(
         "{} of {} tables are in the draft. Owners: {}. {questions} lines with \"# ?\" ask for a decision.\n\
-         Next: `{} preflight {schema}--mapping FILE --source-zone UTC`",
+         Next: `{} rehearse {schema}--mapping FILE --source-zone UTC ...` on a copy of the database",
         tables.len() - left_out.len(),
         tables.len(),
         owners.join(", "),

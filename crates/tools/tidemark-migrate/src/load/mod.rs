@@ -25,7 +25,7 @@ use pace::{Pace, write_units};
 use writer::{PutOutcome, STATEMENTS_MAX, Writer};
 
 /// The name of the file with the progress of a load.
-pub const PROGRESS: &str = "load.json";
+pub(crate) const PROGRESS: &str = "load.json";
 
 /// How often the progress is written. After a kill, the items since then are written again, which
 /// changes nothing.
@@ -62,13 +62,10 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Checkpoint {
-    /// The target table.
     table: String,
-    /// The items' files.
     files: BTreeMap<String, FileDigest>,
     /// The number of loaded lines of each file, from its beginning.
     loaded: BTreeMap<String, u64>,
-    /// Items that were new.
     new: u64,
     /// Items that were in the table already, equal or older.
     known: u64,
@@ -77,7 +74,6 @@ struct Checkpoint {
     kept: u64,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let Arguments { folder, table, into_existing, create_table, again, rate } = arguments;
     let run = Run::open(&folder)?;
@@ -136,7 +132,6 @@ struct Loader<'l> {
     progress: Mutex<Checkpoint>,
 }
 
-/// Consecutive lines of a file.
 struct Chunk {
     file: String,
     lines: u64,

@@ -13,13 +13,11 @@ pub(crate) enum Code {
     Named(usize),
     /// A column of a joined row.
     Field(String, String),
-    /// The id of the owner.
     Owner,
     /// An expression over the owner's own row.
     OfOwner(Box<Code>),
     /// When the rows were read.
     AsOf,
-    /// The type of the item.
     Type,
     Parameter(String),
     Convert(Conversion, Box<Code>, Vec<Code>),
@@ -103,7 +101,6 @@ impl Attribute {
 }
 
 impl Template {
-    /// The expressions of the placeholders.
     pub(crate) fn codes(&self) -> impl Iterator<Item = &Code> {
         self.0.iter().filter_map(|piece| if let Piece::Code(code) = piece { Some(code) } else { None })
     }

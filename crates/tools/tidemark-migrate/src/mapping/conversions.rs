@@ -56,7 +56,6 @@ pub(crate) const BUILTINS: &[Builtin] = builtins! {
     key_part (0, 0) => |input, _, _| key_part(input);
 };
 
-/// The conversion with that name.
 pub(crate) fn builtin(name: &str) -> Option<Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name).copied()
 }
@@ -186,7 +185,6 @@ fn pad(input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
     Ok(Value::Text(format!("{text:0>width$}")))
 }
 
-/// SHA-256 in lower-case hexadecimal.
 fn sha256(input: &Value) -> Result<String, Reject> {
     let digest = match input {
         Value::Bytes(bytes) => Sha256::digest(bytes),

@@ -8,8 +8,6 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::table::ConflictKind;
-
 /// A text with its place in the file.
 pub(super) type Text = Spanned<String>;
 
@@ -177,7 +175,7 @@ pub(super) struct ItemFile {
     pub(super) when: Option<Text>,
     #[serde(default)]
     pub(super) on_error: OnErrorFile,
-    pub(super) on_conflict: Option<ConflictKind>,
+    pub(super) on_conflict: Option<OnConflictFile>,
     pub(super) reason: Option<String>,
     #[serde(default)]
     pub(super) prefer: Vec<Text>,
@@ -193,9 +191,16 @@ pub(super) enum OnErrorFile {
     LeaveOut,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OnConflictFile {
+    RejectRow,
+    LeaveOut,
+    Merge,
+}
+
 #[derive(Debug)]
 pub(super) enum AttributeFile {
-    /// A template.
     Template(String),
     Bool(bool),
     Number(String),

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use self::code::Template;
 pub use self::evaluate::{Extension, JsonColumns, Parameters, Signature, World, Writing};
 pub use self::file::{Parameter, ParameterKind};
-pub use self::items::{Candidate, OnConflict, OwnerRow, RowItems};
+pub use self::items::{OnConflict, OwnerRow, RowItems};
 pub use self::table::{Column, ColumnType, Join, Owner, Table, TableOwner};
 use crate::row::{GivenColumns, Row, check_names};
 use crate::{Failure, FailureKind};

@@ -14,7 +14,6 @@ pub(super) struct Scope<'s> {
     pub(super) columns: &'s dyn Columns,
     /// The named values so far.
     pub(super) values: &'s [(String, Code)],
-    /// The names of the joins.
     pub(super) joins: &'s [String],
     /// The names of the owner's own row.
     pub(super) of_owner: Option<&'s Scope<'s>>,

@@ -116,7 +116,7 @@ fn row(world: &World, table: &str, json: &str) -> Row {
 /// The items of a row, as lines of JSON, and what is left out.
 fn items(world: &World, row: &Row, owner: Option<&Row>) -> Result<(Vec<Item>, Vec<String>), String> {
     let owner = owner.map(|owner| world.owner(owner));
-    let made = world.items(Candidate { row, owner: owner.as_ref() }).map_err(|reject| reject.reason.to_string())?;
+    let made = world.items(row, owner.as_ref()).map_err(|reject| reject.reason.to_string())?;
     Ok((made.items, made.left_out.into_iter().map(|reject| reject.reason.to_string()).collect()))
 }
 

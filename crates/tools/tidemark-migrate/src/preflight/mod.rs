@@ -33,7 +33,6 @@ pub(crate) struct Findings {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     // The parameters and the secret, too, are checked before anything begins.
     let world = arguments.mapping.world(product, "preflight", jiff::Timestamp::UNIX_EPOCH)?;

@@ -45,7 +45,6 @@ pub(crate) struct Arguments {
     pub(crate) dry_run: bool,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let identity = run.identity()?.ok_or_else(|| {

@@ -42,7 +42,6 @@ struct Cutover {
     items: Option<String>,
 }
 
-/// Both sides for one request.
 pub(super) struct Taken<'c> {
     connections: &'c Connections,
     connection: Option<Connection>,
@@ -108,7 +107,6 @@ impl Cutover {
 }
 
 impl Taken<'_> {
-    /// Both sides.
     pub(super) fn sides(&self) -> Result<&Sides, Failure> {
         let gone = || FailureKind::SourceGone.because("the connection was given back");
         self.connection.as_ref().map(|connection| &connection.sides).ok_or_else(gone)

@@ -90,7 +90,6 @@ impl Items {
     }
 }
 
-/// The command.
 pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let Arguments { folder, mapping } = arguments;
     let run = Run::open(&folder)?;
@@ -109,7 +108,6 @@ pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Fai
     Ok(report)
 }
 
-/// Makes the items of a run.
 pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World) -> Result<Items, Failure> {
     let rows: u64 = manifest.tables.values().map(|written| written.lines).sum();
     let has_shared = world.mapping.tables.iter().any(|table| partition::has_shared(table));
@@ -130,7 +128,6 @@ pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World) -> Result
     Ok(items)
 }
 
-/// The size of the exported rows.
 fn export_bytes(run: &Run, manifest: &Manifest) -> u64 {
     let files = manifest.tables.keys().map(|table| std::fs::metadata(run.path(&export::file(table))));
     files.map(|file| file.map_or(0, |file| file.len())).sum()

@@ -31,7 +31,6 @@ struct RejectLine<'r> {
     row: &'r RawValue,
 }
 
-/// The output of a transformation.
 pub(super) struct Output<'o> {
     run: &'o Run,
     world: &'o World,

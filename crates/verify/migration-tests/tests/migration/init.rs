@@ -10,7 +10,7 @@ use tidemark_migrate::{Command, PhaseOutcome, Product, run_quietly};
 const PRODUCT: Product = Product { name: "tidemark-migrate", mapping: None, conversions: &[], extension: None };
 
 /// A library that lends books.
-const LIBRARY: &str = r#"
+pub(super) const LIBRARY: &str = r#"
     CREATE TYPE copy_state AS ENUM ('on shelf', 'lent', 'lost');
     CREATE DOMAIN euro AS numeric(10, 2) CHECK (VALUE >= 0);
     CREATE TABLE branches (id serial PRIMARY KEY, name varchar(100) NOT NULL UNIQUE, opens time);
@@ -68,7 +68,7 @@ const FEWER_ROOMS: &str = "
     DELETE FROM messages WHERE room_id % 20 > 0;
     DELETE FROM rooms WHERE id % 20 > 0";
 
-async fn draft(postgres: &Postgres, flags: &[&str]) -> Value {
+pub(super) async fn draft(postgres: &Postgres, flags: &[&str]) -> Value {
     let command = ["tidemark-migrate", "init", "--source", &postgres.url()].map(str::to_owned);
     let command = Command::parse_from(command.into_iter().chain(flags.iter().map(|flag| (*flag).to_owned())));
     run_quietly(command, &PRODUCT).await.unwrap().json

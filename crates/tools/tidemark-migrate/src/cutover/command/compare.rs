@@ -25,11 +25,7 @@ pub(super) async fn compare_before_finished(run: &Run, sides: &Sides, arguments:
 
 /// Compares the users of the sample, and writes each difference to a file. Also returns the first
 /// one.
-pub(super) async fn compare(
-    run: &Run,
-    sides: &Sides,
-    sample: Sample,
-) -> Result<(Value, Option<Difference>), Failure> {
+pub(super) async fn compare(run: &Run, sides: &Sides, sample: Sample) -> Result<(Value, Option<Difference>), Failure> {
     let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
     let mut shown = Vec::new();
     let mut take = |difference: Difference| {

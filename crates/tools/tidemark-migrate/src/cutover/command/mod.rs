@@ -80,7 +80,6 @@ impl Arguments {
     }
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let (postgres, database) = arguments.sides.postgres(product).await?;

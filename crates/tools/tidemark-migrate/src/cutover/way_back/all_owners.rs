@@ -7,8 +7,8 @@ use futures::{StreamExt, stream};
 use serde::Serialize;
 
 use crate::Failure;
-use crate::cutover::{PARALLEL, PREFIX};
 use crate::cutover::sides::Sides;
+use crate::cutover::{PARALLEL, PREFIX};
 use crate::run::{LineWriter, Run};
 use crate::terminal::Progress;
 
@@ -25,7 +25,6 @@ pub(crate) struct Returned {
     pub(crate) owners: u64,
     pub(crate) new_owners: u64,
     pub(crate) rows: u64,
-    /// The lines of the file.
     pub(crate) not_returned: u64,
 }
 
@@ -41,8 +40,7 @@ impl Sides {
             let Some((user, _)) = users.last() else { break };
             last.clone_from(user);
             let users = users.into_iter().map(|(user, _)| Ok(user));
-            self.return_some(users, is_dry_run, &mut returned, &mut lines, |done| progress.inc(done))
-                .await?;
+            self.return_some(users, is_dry_run, &mut returned, &mut lines, |done| progress.inc(done)).await?;
         }
         let new = run.read_lines(NEW_OWNERS)?;
         self.return_some(new, is_dry_run, &mut returned, &mut lines, |done| progress.inc(done)).await?;

@@ -7,12 +7,13 @@ use toml::Spanned;
 use super::Compiler;
 use crate::mapping::code::{Attribute, Code, Content, Piece, Template};
 use crate::mapping::file::{
-    AttributeFile, ItemFile, KeyFile, MappingFile, OnErrorFile, TableFile, Text,
+    AttributeFile, ItemFile, KeyFile, MappingFile, OnConflictFile, OnErrorFile, TableFile, Text,
 };
+use crate::mapping::items::OnConflict;
 use crate::mapping::joined::uses_join;
 use crate::mapping::names::{AnyName, Scope};
 use crate::mapping::syntax::SyntaxError;
-use crate::mapping::table::{ConflictKind, ConflictRule, ItemSpec, Preference};
+use crate::mapping::table::{ItemSpec, Preference};
 use crate::mapping::value::{self, Value};
 use crate::reject::Reason;
 
@@ -33,25 +34,31 @@ impl Compiler<'_> {
         let is_owners = |name: &str| file.owners.values().any(|owner| owner.table.as_ref() == name);
         let is_of_owner = file.tables.iter().any(|(name, this)| std::ptr::eq(this, table) && is_owners(name.as_ref()));
         let kind = match item.on_conflict {
-            Some(ConflictKind::RejectRow) if is_of_owner && !is_own => {
+            Some(OnConflictFile::RejectRow) if is_of_owner && !is_own => {
                 let why = "other owners may want this key, and an owner is not rejected for it: set `on_conflict` to \"leave-out\" or \"merge\"";
                 self.error(item.key.span().start, why);
-                ConflictKind::LeaveOut
+                OnConflictFile::LeaveOut
             }
-            None if is_of_owner && !is_own => ConflictKind::LeaveOut,
-            given => given.unwrap_or(ConflictKind::RejectRow),
+            None if is_of_owner && !is_own => OnConflictFile::LeaveOut,
+            given => given.unwrap_or(OnConflictFile::RejectRow),
         };
         let mut attributes: BTreeMap<&String, &Spanned<AttributeFile>> = file.target.attributes.iter().collect();
         attributes.extend(&table.attributes);
         attributes.extend(&item.attributes);
         let attributes = self.attributes(scope, attributes);
         let prefer = item.prefer.iter().map(|text| self.preference(scope, text)).collect();
+        let reason = item.reason.clone().map_or(Reason::DUPLICATE, Reason::named);
+        let on_conflict = match kind {
+            OnConflictFile::RejectRow => OnConflict::RejectRow(reason),
+            OnConflictFile::LeaveOut => OnConflict::LeaveOut(reason),
+            OnConflictFile::Merge => OnConflict::Merge,
+        };
         ItemSpec {
             kind: item.kind.as_ref().clone(),
             key,
             when: item.when.as_ref().map(|text| self.expression(scope, text)),
             is_optional: item.on_error == OnErrorFile::LeaveOut,
-            conflict: ConflictRule { kind, reason: item.reason.clone().map_or(Reason::DUPLICATE, Reason::named) },
+            on_conflict,
             prefer,
             attributes,
             is_own,

@@ -9,7 +9,6 @@ use migration_tests::Migration;
 use tests::Database;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
-
 mod computed;
 
 const SCHEMA: &str = "
