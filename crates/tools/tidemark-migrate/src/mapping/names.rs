@@ -86,6 +86,14 @@ impl Scope<'_> {
         })
     }
 
+    /// Names a conversion that earlier versions had, before its arguments are read.
+    pub(super) fn refuse_gone(name: &str, at: usize) -> Result<(), SyntaxError> {
+        match ["encrypt", "base64", "bool", "epoch_ms", "json_text", "max_bytes"].contains(&name) {
+            true => error(at, format!("`{name}` is gone: a program of your own converts in its `Extension`")),
+            false => Ok(()),
+        }
+    }
+
     /// `described` is the input as the mapping has it, for the message that its value is missing.
     pub(super) fn conversion(
         &self,
@@ -94,9 +102,6 @@ impl Scope<'_> {
         arguments: Vec<Code>,
         at: usize,
     ) -> Result<Code, SyntaxError> {
-        if ["encrypt", "base64", "bool", "epoch_ms", "json_text", "max_bytes"].contains(&name) {
-            return error(at, format!("`{name}` is gone: a program of your own converts in its `Extension`"));
-        }
         let extension = self.conversions.iter().position(|conversion| conversion.name == name);
         let (conversion, (least, most)) = match (name, extension, builtin(name)) {
             ("required", ..) => (Conversion::Required(described.to_owned()), (0, 0)),

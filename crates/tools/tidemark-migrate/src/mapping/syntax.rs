@@ -288,6 +288,7 @@ impl Parser<'_> {
             }
             at = self.at();
             let name = self.name()?;
+            Scope::refuse_gone(&name, at)?;
             let has_arguments = matches!(self.tokens.peek(), Some((Token::Sign("("), _)));
             let arguments = if has_arguments { self.list()? } else { Vec::new() };
             let described = self.text[start - self.base..end - self.base].trim();
