@@ -75,6 +75,7 @@ impl Rules {
     }
 
     /// The shard under which a redrive remembers an item.
+    #[cfg(feature = "recount")]
     pub(crate) fn redrive_shard(self, of_item: Shard) -> Shard {
         of_item
     }

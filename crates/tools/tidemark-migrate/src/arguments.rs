@@ -76,10 +76,6 @@ fn option(why: impl std::fmt::Display) -> Failure {
 }
 
 impl MappingFile {
-    /// Reads and checks the mapping.
-    ///
-    /// # Errors
-    /// `mapping` with all errors of the file; `option` if there is none.
     pub(crate) fn read(&self, product: &Product) -> Result<Arc<Mapping>, Failure> {
         let read = |text: &str| Mapping::read(text, product.conversions).map(Arc::new);
         match (&self.mapping, product.mapping) {
@@ -94,43 +90,17 @@ impl MappingFile {
     }
 }
 
-impl MappingFile {
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let file = self.mapping.iter().map(|file| file.display().to_string());
-        file.flat_map(|file| ["--mapping".to_owned(), file]).collect()
-    }
-}
-
 impl MappingArguments {
-    /// The file.
     pub(crate) fn file(&self) -> &MappingFile {
         &self.file
     }
 
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let zone = self.source_zone.iana_name().unwrap_or("UTC").to_owned();
-        let mut all = [self.file.flags(), vec!["--source-zone".to_owned(), zone]].concat();
-        for (flag, pairs) in [("--set", &self.set), ("--secret", &self.secrets)] {
-            all.extend(pairs.iter().flat_map(|(name, value)| [flag.to_owned(), format!("{name}={value}")]));
-        }
-        all.extend(self.without.iter().flat_map(|name| ["--without".to_owned(), name.clone()]));
-        all
-    }
-
     /// See [`MappingFile::read`].
-    ///
-    /// # Errors
-    /// See there.
     pub(crate) fn read(&self, product: &Product) -> Result<Arc<Mapping>, Failure> {
         self.file.read(product)
     }
 
     /// The mapping with its parameters, for a run whose rows were read at `as_of`.
-    ///
-    /// # Errors
-    /// `mapping`; `option` if a parameter is missing, unknown or not valid.
     pub(crate) fn world(&self, product: &Product, run: &str, as_of: Timestamp) -> Result<World, Failure> {
         let mapping = self.file.read(product)?;
         let parameters = self.parameters(&mapping)?;
@@ -190,9 +160,6 @@ impl World {
     }
 
     /// Refuses other parameters than those with which a run's items were made.
-    ///
-    /// # Errors
-    /// `option`
     pub(crate) fn check_recorded(&self, made: &RecordedParameters) -> Result<(), Failure> {
         let given = self.recorded();
         let differs = |what: &str| Err(option(format!("the run was transformed with {what}; use the same here")));

@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use crate::mapping::{Extension, Mapping, Parameters, Signature, World};
 use crate::{
-    Failure, FailureKind, check, cutover, export, gone, init, load, preflight, rehearse, repair, rollback, serve,
-    transform,
+    Failure, FailureKind, check, cutover, export, init, load, preflight, rehearse, repair, rollback, serve, transform,
 };
 
 /// Moves a PostgreSQL application to DynamoDB: export, transform, load, check, cutover; rollback
@@ -113,12 +112,6 @@ fn endpoint(url: &str) -> Result<String, String> {
 }
 
 impl TargetTable {
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let endpoint = self.endpoint.iter().flat_map(|url| ["--endpoint", url]);
-        ["--table", &self.table].into_iter().chain(endpoint).map(str::to_owned).collect()
-    }
-
     /// Connects to the table.
     pub async fn open(&self) -> store_base::Table {
         let client = aws_sdk_dynamodb::Client::new(&store_base::endpoint::config(self.endpoint.as_deref()).await);
@@ -148,16 +141,13 @@ pub struct Report {
 
 /// The whole program: reads the command line, runs the phase, prints its report or its error.
 pub async fn main(product: Product) -> ExitCode {
-    let line = std::env::args().skip(1).collect::<Vec<_>>();
-    let done = match gone::check(&line) {
-        Ok(()) => run(Command::parse(), &product).await,
-        Err(gone) => Err(gone),
-    };
-    match done {
+    let command = Command::parse();
+    let json = command.json;
+    match run(command, &product).await {
         Ok(PhaseOutcome::Done) => ExitCode::SUCCESS,
         Ok(PhaseOutcome::NeedsReview) => ExitCode::from(1),
         Err(failure) => {
-            if line.iter().any(|word| word == "--json") {
+            if json {
                 println!("{}", failure.json());
             }
             eprintln!("{}: {failure}", product.name);

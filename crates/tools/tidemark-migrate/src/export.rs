@@ -25,16 +25,13 @@ pub const MANIFEST: &str = "manifest.json";
 
 /// The run, and the source.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
+    pub(crate) folder: RunFolderArgument,
     #[command(flatten)]
-    server: Server,
+    pub(crate) server: Server,
     #[command(flatten)]
-    mapping: MappingFile,
-    /// Exports again into a run that already has an export; the later phases must run again, too.
-    #[arg(long)]
-    again: bool,
+    pub(crate) mapping: MappingFile,
 }
 
 /// The manifest of an export.
@@ -60,26 +57,17 @@ pub fn file(table: &str) -> String {
     format!("export/{table}.jsonl")
 }
 
-/// The source.
 struct Source<'s> {
     server: &'s Server,
     mapping: Arc<Mapping>,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let Arguments { folder, server, mapping, again } = arguments;
+    let Arguments { folder, server, mapping } = arguments;
     let source = Source { server: &server, mapping: mapping.read(product)? };
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
-    let manifest = match run.read::<Manifest>(MANIFEST)? {
-        Some(_) if !again && run.has_report("export") => {
-            return Err(FailureKind::RunExists.because("the run already has an export; --again exports again"));
-        }
-        // The export was complete, and the process was killed before the report.
-        Some(manifest) if !again && manifest.mapping == source.mapping.digest => manifest,
-        _ => source.export(&run).await?,
-    };
+    let manifest = source.export(&run).await?;
     let rows = manifest.tables.iter().map(|(table, written)| (table.clone(), written.lines)).collect();
     let report = report(&manifest, &rows);
     run.write_report("export", &report)?;
@@ -91,7 +79,6 @@ impl Source<'_> {
         let mut client = connect(self.server).await?;
         // From here on the run has no export until a new one is complete.
         run.remove(MANIFEST)?;
-        run.remove_report("export")?;
         run.fresh_folder("export")?;
         let identity = identity_of(run, &client).await?;
         let (transaction, mut manifest, schema) = self.snapshot(&mut client).await?;

@@ -4,86 +4,51 @@ use std::fmt::Display;
 
 use serde_json::{Value, json};
 
-/// The type of a failure, for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
-    /// `source-unreachable`: PostgreSQL refuses the connection or cannot be reached.
-    SourceUnreachable,
-    /// `source-gone`: the connection to PostgreSQL was lost; an export starts from the beginning
-    /// when it is run again.
-    SourceGone,
-    /// `source-unreadable`: PostgreSQL refused a query, or gave an unexpected answer.
-    SourceUnreadable,
-    /// `source-behind`: the snapshot of an export lacks the capture, so changes would be lost.
-    SourceBehind,
-    /// `schema-missing-table`
-    MissingTable,
-    /// `schema-missing-column`
-    MissingColumn,
-    /// `schema-extra-column`: this tool does not know a column, whose data would be lost.
-    ExtraColumn,
-    /// `schema-column-type`: a column has an unexpected type.
-    ColumnType,
-    /// `schema-changed`: tables have changed since the capture began.
-    SchemaChanged,
-    /// `mapping`: the mapping file has errors, each with its line.
-    Mapping,
-    /// `run-folder`: a file of the run cannot be read or written.
-    RunFolder,
-    /// `run-busy`: another process works in this folder.
-    RunBusy,
-    /// `run-exists`: the phase was done already; `--again` repeats it.
-    RunExists,
-    /// `run-incomplete`: an earlier phase was not done.
-    RunIncomplete,
-    /// `run-changed`: a file differs from its manifest.
-    RunChanged,
-    /// `option`: an option contradicts the run, or is missing.
-    Options,
-    /// `table-unreachable`: DynamoDB did not answer, despite retries.
-    TableUnreachable,
-    /// `table-credentials`: this machine has no valid credentials for AWS, or no region.
-    TableCredentials,
-    /// `table-refused`: DynamoDB refused a request, for example because of a missing table or
-    /// permission.
-    TableRefused,
-    /// `table-not-empty`: the table already has items, and the options do not allow that.
-    TableNotEmpty,
-    /// `cutover`: this step of the cutover is not possible now.
-    Cutover,
-    /// `user-stuck`: one side refuses a change of a user; `repair` sets the change aside.
-    UserStuck,
+/// Declares the kinds with their stable names.
+macro_rules! kinds {
+    ($($kind:ident $name:literal $about:literal)*) => {
+        /// The type of a failure, for programs.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum FailureKind {
+            $(#[doc = $about] $kind,)*
+        }
+
+        impl FailureKind {
+            /// The stable name.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    SourceUnreachable "source-unreachable" "PostgreSQL refuses the connection or cannot be reached."
+    SourceGone "source-gone" "The connection to PostgreSQL was lost; an export starts from the beginning when it is run again."
+    SourceUnreadable "source-unreadable" "PostgreSQL refused a query, or gave an unexpected answer."
+    SourceBehind "source-behind" "The snapshot of an export lacks the capture, so changes would be lost."
+    MissingTable "schema-missing-table" "The mapping names a table that there is not."
+    MissingColumn "schema-missing-column" "The mapping names a column that there is not."
+    ExtraColumn "schema-extra-column" "This tool does not know a column, whose data would be lost."
+    ColumnType "schema-column-type" "A column has an unexpected type."
+    SchemaChanged "schema-changed" "Tables have changed since the capture began."
+    Mapping "mapping" "The mapping file has errors, each with its line."
+    RunFolder "run-folder" "A file of the run cannot be read or written."
+    RunBusy "run-busy" "Another process works in this folder."
+    RunIncomplete "run-incomplete" "An earlier phase was not done."
+    RunChanged "run-changed" "A file differs from its manifest."
+    Options "option" "An option contradicts the run, or is missing."
+    TableUnreachable "table-unreachable" "DynamoDB did not answer, despite retries."
+    TableCredentials "table-credentials" "This machine has no valid credentials for AWS, or no region."
+    TableRefused "table-refused" "DynamoDB refused a request, for example because of a missing table or permission."
+    TableNotEmpty "table-not-empty" "The table already has items, and the options do not allow that."
+    Cutover "cutover" "This step of the cutover is not possible now."
+    UserStuck "user-stuck" "One side refuses a change of a user; `repair` sets the change aside."
 }
 
 impl FailureKind {
-    /// The stable name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SourceUnreachable => "source-unreachable",
-            Self::SourceGone => "source-gone",
-            Self::SourceUnreadable => "source-unreadable",
-            Self::SourceBehind => "source-behind",
-            Self::MissingTable => "schema-missing-table",
-            Self::MissingColumn => "schema-missing-column",
-            Self::ExtraColumn => "schema-extra-column",
-            Self::ColumnType => "schema-column-type",
-            Self::SchemaChanged => "schema-changed",
-            Self::Mapping => "mapping",
-            Self::RunFolder => "run-folder",
-            Self::RunBusy => "run-busy",
-            Self::RunExists => "run-exists",
-            Self::RunIncomplete => "run-incomplete",
-            Self::RunChanged => "run-changed",
-            Self::Options => "option",
-            Self::TableUnreachable => "table-unreachable",
-            Self::TableCredentials => "table-credentials",
-            Self::TableRefused => "table-refused",
-            Self::TableNotEmpty => "table-not-empty",
-            Self::Cutover => "cutover",
-            Self::UserStuck => "user-stuck",
-        }
-    }
-
     /// A failure of this kind.
     pub fn because(self, detail: impl Display) -> Failure {
         Failure { kind: self, detail: detail.to_string() }

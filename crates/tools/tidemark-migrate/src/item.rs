@@ -91,7 +91,6 @@ impl Item {
         dynamo_json(&self.attributes)
     }
 
-    /// The item's size.
     pub(crate) fn bytes(&self) -> usize {
         bytes(&self.attributes)
     }
@@ -100,6 +99,11 @@ impl Item {
     pub(crate) fn taken(&self, reason: &Reason) -> Reject {
         Reject::because(reason.clone(), format!("another row has {}", self.key))
     }
+}
+
+/// A text of an item; empty if it has none.
+pub(crate) fn text<'i>(item: &'i Attributes, name: &str) -> &'i str {
+    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
 }
 
 /// An item in DynamoDB's JSON.

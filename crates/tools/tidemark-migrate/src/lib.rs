@@ -9,22 +9,21 @@
 //! differing items); 2 if it failed.
 
 mod arguments;
-pub mod check;
+mod check;
 mod command;
 pub mod cutover;
 pub mod export;
 mod failure;
-mod gone;
-pub mod init;
+mod init;
 pub mod item;
-pub mod load;
+mod load;
 pub mod mapping;
 mod parts;
-pub mod preflight;
+mod preflight;
 mod rehearse;
 pub mod reject;
-pub mod repair;
-pub mod rollback;
+mod repair;
+mod rollback;
 pub mod row;
 pub mod run;
 mod serve;

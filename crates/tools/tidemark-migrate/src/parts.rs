@@ -34,7 +34,6 @@ impl Parts {
         self.files.get_mut(part).map_or(Ok(()), |lines| lines.write(line))
     }
 
-    /// The finished files.
     pub(crate) fn finish(self) -> Result<Vec<Part>, Failure> {
         let files = self.names.into_iter().zip(self.files);
         files.map(|(name, lines)| Ok(Part { name, written: lines.finish()? })).collect()
@@ -44,9 +43,7 @@ impl Parts {
 /// A finished part.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Its name in the run's folder.
     pub(crate) name: String,
-    /// What was written.
     pub(crate) written: FileDigest,
 }
 

@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use clap::{Args, Parser};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::command::{Command, Product, run_quietly};
-use crate::cutover::SidesArguments;
+use crate::command::Product;
+use crate::cutover::{self, SidesArguments};
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{connect, source_failure};
 use crate::terminal::{ask, tell};
-use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use crate::{Failure, FailureKind, PhaseOutcome, Report, check, export, load, preflight, rollback, transform};
 
 /// The name of the file with the finished steps.
 const STEPS: &str = "rehearsal.json";
@@ -38,47 +38,34 @@ struct Step {
     text: String,
 }
 
-/// The steps: a command, and its own flags.
-const PLAN: [&[&str]; 11] = [
-    &["preflight"],
-    &["cutover", "--to", "capture"],
-    &["export"],
-    &["transform"],
-    &["load", "--create-table"],
-    &["check", "--strict"],
-    &["cutover", "--to", "dual", "--compare"],
-    &["cutover", "--to", "1%"],
-    &["cutover", "--to", "100%", "--compare"],
-    &["cutover", "--to", "0%", "--compare"],
-    &["rollback"],
+/// The steps, as an operator takes them.
+const PLAN: [&str; 11] = [
+    "preflight",
+    "cutover --to capture",
+    "export",
+    "transform",
+    "load --create-table",
+    "check --strict",
+    "cutover --to dual --compare",
+    "cutover --to 1%",
+    "cutover --to 100% --compare",
+    "cutover --to 0% --compare",
+    "rollback",
 ];
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let names: Vec<_> = PLAN.iter().map(|step| step.join(" ")).collect();
     confirm(&arguments).await?;
     let folder = Folder(&arguments.sides.folder);
     let mut steps: Vec<Step> = folder.read()?;
-    for (flags, command) in PLAN.iter().zip(&names).skip(steps.len()) {
+    for command in PLAN.into_iter().skip(steps.len()) {
         tell(&format!("{} of {}: {command}", steps.len() + 1, PLAN.len()));
         let start = Instant::now();
-        let done = Box::pin(run_quietly(phase(&arguments, flags)?, product)).await;
-        let (outcome, text) = match done {
-            Ok(report) => (report.outcome, report.text),
-            // The step was finished, and the rehearsal was killed before it was noted.
-            Err(failure) if failure.kind == FailureKind::RunExists && !steps.is_empty() => {
-                (PhaseOutcome::Done, failure.detail)
-            }
-            Err(failure) => {
-                let detail = format!(
-                    "{command}: {}. The same `rehearse` tries this step again, and `rollback` ends the rehearsal",
-                    failure.detail
-                );
-                return Err(failure.kind.because(detail));
-            }
-        };
-        let needs_review = outcome == PhaseOutcome::NeedsReview;
-        steps.push(Step { command: command.clone(), seconds: start.elapsed().as_secs_f64(), needs_review, text });
+        let done = Box::pin(take(&arguments, command, product)).await.map_err(|Failure { kind, detail }| {
+            let next = "The same `rehearse` tries this step again, and `rollback` ends the rehearsal";
+            kind.because(format!("{command}: {detail}. {next}"))
+        })?;
+        let (needs_review, seconds) = (done.outcome == PhaseOutcome::NeedsReview, start.elapsed().as_secs_f64());
+        steps.push(Step { command: command.to_owned(), seconds, needs_review, text: done.text });
         folder.write(&steps)?;
     }
     let report = report(&steps);
@@ -102,26 +89,29 @@ async fn confirm(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The command line of a step.
-fn phase(arguments: &Arguments, step: &[&str]) -> Result<Command, Failure> {
-    let Arguments { sides: SidesArguments { folder, server, table, mapping }, rate, .. } = arguments;
-    let run = vec!["--run".to_owned(), folder.run.display().to_string()];
-    let name = step.first().copied().unwrap_or_default();
-    let groups = match name {
-        "preflight" => vec![server.flags(), mapping.flags()],
-        "export" => vec![run, server.flags(), mapping.file().flags()],
-        "transform" => vec![run, mapping.flags()],
-        "load" => vec![run, table.flags(), vec!["--rate".to_owned(), rate.to_string()]],
-        "check" => vec![run, table.flags(), mapping.file().flags()],
-        _ => vec![run, server.flags(), table.flags(), mapping.flags()],
-    };
-    let mut line: Vec<String> = [""].iter().chain(step).map(|&part| part.to_owned()).collect();
-    line.extend(groups.into_iter().flatten());
-    if name == "rollback" {
-        let id = Run::open(folder)?.identity()?.map(|identity| identity.run);
-        line.extend(id.into_iter().flat_map(|id| ["--confirm".to_owned(), id]));
+async fn take(arguments: &Arguments, step: &str, product: &Product) -> Result<Report, Failure> {
+    let Arguments { sides, rate, .. } = arguments;
+    let SidesArguments { folder, server, table, mapping } = sides.clone();
+    let file = mapping.file().clone();
+    match *step.split(' ').collect::<Vec<_>>() {
+        ["preflight"] => preflight::run(preflight::Arguments { server, mapping }, product).await,
+        ["export"] => export::run(export::Arguments { folder, server, mapping: file }, product).await,
+        ["transform"] => transform::run(transform::Arguments { folder, mapping }, product),
+        ["load", ..] => {
+            let (into_existing, create_table, again, rate) = (false, true, false, *rate);
+            load::run(load::Arguments { folder, table, into_existing, create_table, again, rate }).await
+        }
+        ["check", ..] => check::run(check::Arguments { folder, table, mapping: file, strict: true }, product).await,
+        ["cutover", _, to, ref compare @ ..] => {
+            let goal = to.parse().map_err(|why: String| FailureKind::Options.because(why))?;
+            cutover::run(cutover::Arguments::to(sides.clone(), goal, !compare.is_empty()), product).await
+        }
+        _ => {
+            let confirm = Run::open(&folder)?.identity()?.map(|identity| identity.run);
+            let arguments = rollback::Arguments { sides: sides.clone(), confirm, accept_losses: false, dry_run: false };
+            rollback::run(arguments, product).await
+        }
     }
-    Command::try_parse_from(line).map_err(|error| FailureKind::Options.because(error))
 }
 
 /// The rehearsal's folder, which is locked only by the steps themselves.

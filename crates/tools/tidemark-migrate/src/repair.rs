@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::command::Product;
 use crate::cutover::outbox_entry::OutboxEntry;
-use crate::cutover::{DIFFERENCES, Phase, Side, Sides, SidesArguments, run_state};
+use crate::cutover::{DIFFERENCES, PARALLEL, Phase, Side, Sides, SidesArguments, run_state};
 use crate::item::Key;
 use crate::row::Row;
 use crate::run::Run;
@@ -32,7 +32,7 @@ struct Differing {
 /// The run, both databases, and the user.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     sides: SidesArguments,
     /// The id of a stuck user.
@@ -49,12 +49,8 @@ pub struct Arguments {
     /// Repairs although an attribute would be removed from all items of a type.
     #[arg(long, requires = "differences")]
     accept_losses: bool,
-    /// The number of users whose items are repaired at once.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
-    parallel: u16,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let (postgres, database) = arguments.sides.postgres(product).await?;
@@ -72,7 +68,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
             if !arguments.accept_losses {
                 check_losses(&run, &sides).await?;
             }
-            repair_differences(&run, &sides, plan.phase, arguments.parallel.into()).await?
+            repair_differences(&run, &sides, plan.phase).await?
         }
     };
     run.write_report("repair", &report)?;
@@ -80,10 +76,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 }
 
 /// Makes the items of all users equal to their rows who are in the file of differences.
-async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: usize) -> Result<Report, Failure> {
+async fn repair_differences(run: &Run, sides: &Sides, phase: Phase) -> Result<Report, Failure> {
     match phase {
         Phase::Capture => {
-            let why = "before dual, `check` finds differences and `load --differences` repairs them";
+            let why = "before dual, `check` finds differences and `load --again` mends them";
             return Err(FailureKind::Cutover.because(why));
         }
         Phase::Finished => {
@@ -113,7 +109,7 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase, parallel: us
         is_new
     });
     let mut done =
-        stream::iter(users).map(|user| async move { sides.repair_items(&user?).await }).buffer_unordered(parallel);
+        stream::iter(users).map(|user| async move { sides.repair_items(&user?).await }).buffer_unordered(PARALLEL);
     while let Some(found) = done.try_next().await? {
         match found {
             Some(count) => {

@@ -147,9 +147,6 @@ impl PartialEq for Row {
 
 impl Row {
     /// Reads a row's JSON.
-    ///
-    /// # Errors
-    /// If the text is not a JSON object.
     pub fn read(table: &Arc<Table>, json: &str) -> Result<Self, serde_json::Error> {
         Ok(Self::new(table, serde_json::from_str(json)?))
     }

@@ -4,7 +4,6 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often a line is written.
 const LINE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// The progress of one step of a command: a line on standard error every few seconds.
@@ -32,7 +31,6 @@ impl Progress {
         Self { what, total, state: Mutex::new(State { done: 0, base: 0, begun: now, last: now }) }
     }
 
-    /// Counts further things.
     pub(crate) fn inc(&self, further: u64) {
         // Whoever holds the lock only counts, and cannot panic.
         let Ok(mut state) = self.state.lock() else { return };

@@ -176,6 +176,26 @@ impl Migration {
         self.run_arguments(self.arguments(phase, flags)).await
     }
 
+    /// From the capture to the load.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn captured_and_loaded(&self) -> Result<(), Failure> {
+        self.phase("cutover", &["--to", "capture"]).await?;
+        self.loaded().await
+    }
+
+    /// From the export to the load.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn loaded(&self) -> Result<(), Failure> {
+        for phase in ["export", "transform", "load"] {
+            self.phase(phase, &[]).await?;
+        }
+        Ok(())
+    }
+
     /// Gives the tool these arguments.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::number;
-use crate::item::{Attributes, Key};
+use crate::item::{Attributes, Key, text};
 use crate::mapping::{Mapping, World};
 
 /// What an item says about one of the mapping's markers.
@@ -28,14 +28,14 @@ impl PairHalf {
     /// The halves of pairs that an item is.
     pub(super) fn of(item: &Attributes, world: &World) -> Vec<Self> {
         let target = &world.mapping.target;
-        let kind = item.get(&target.kind).and_then(|kind| kind.as_s().ok());
-        let (Some(kind), Some(key)) = (kind, Key::of(item, target)) else { return Vec::new() };
+        let Some(key) = Key::of(item, target) else { return Vec::new() };
+        let kind = text(item, &target.kind);
         let ttl = target.ttl.as_ref().and_then(|name| number(item, name));
         let expires_at = ttl.unwrap_or(i64::MAX);
         let mut halves = Vec::new();
         for (place, marker) in world.mapping.markers.iter().enumerate() {
             // An item without the attributes, or with unusable ones, has no marker.
-            let of_marker = if marker.of == *kind { world.key_of_attributes(&marker.key, item) } else { None };
+            let of_marker = if marker.of == kind { world.key_of_attributes(&marker.key, item) } else { None };
             halves.extend(of_marker.map(|marker| Self {
                 place,
                 is_marker: false,
@@ -44,7 +44,7 @@ impl PairHalf {
                 name: marker,
                 expires_at,
             }));
-            if marker.marker == *kind {
+            if marker.marker == kind {
                 let leads_to = world.key_of_attributes(&marker.leads_to, item);
                 halves.push(Self {
                     place,

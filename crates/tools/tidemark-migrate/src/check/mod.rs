@@ -4,7 +4,6 @@
 //! The table is split by the hash of the keys into as many parts as the items have files. Then one
 //! part after the other is compared with its file, in memory.
 
-mod differences;
 mod markers;
 mod records;
 mod scan;
@@ -14,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::json;
 use store_base::Table;
 
@@ -23,37 +23,32 @@ use crate::cutover::run_state::is_dual;
 use crate::item::{Attributes, Key, read_line};
 use crate::mapping::World;
 use crate::parts::{Part, Parts};
-use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
+use crate::run::{FileDigest, LineReader, LineWriter, Run, RunFolderArgument};
 use crate::terminal::Progress;
 use crate::transform::Items;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-use differences::{DIFFERENCES, Difference, Differences};
 use markers::MarkerPairs;
 use records::{FOLDER, ItemRecord};
 use scan::Found;
 
 /// The run, and the table to check.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
+    pub(crate) folder: RunFolderArgument,
     #[command(flatten)]
-    table: TargetTable,
+    pub(crate) table: TargetTable,
     #[command(flatten)]
-    mapping: MappingFile,
+    pub(crate) mapping: MappingFile,
     /// Also reports items that others have written as differences: before the cutover, nobody
     /// should write to the table.
     #[arg(long)]
-    strict: bool,
-    /// The number of table segments that are read at once.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
-    parallel: u8,
+    pub(crate) strict: bool,
 }
 
 /// The counted results.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Items as expected.
     same: u64,
     /// Items that the application wrote since, or that were migrated from a later state of their
     /// row.
@@ -66,42 +61,6 @@ struct Counts {
     markers: u64,
 }
 
-/// How an item of the table compares with the expected one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Same,
-    Newer,
-    Own,
-    /// It has the version and the times of the migration, but other content than was loaded.
-    Changed,
-    /// An item of another migration.
-    Extra,
-}
-
-impl Comparison {
-    fn of(expected: Option<&ItemRecord>, found: &ItemRecord) -> Self {
-        match (expected, found.version) {
-            (Some(expected), _) if expected.content == found.content => Self::Same,
-            (Some(expected), Some(version)) if Some(version) <= expected.version && found.is_untouched => Self::Changed,
-            (Some(_), _) => Self::Newer,
-            (None, Some(_)) => Self::Extra,
-            (None, None) => Self::Own,
-        }
-    }
-}
-
-impl Counts {
-    fn count(&mut self, comparison: Comparison) {
-        match comparison {
-            Comparison::Same => self.same += 1,
-            Comparison::Newer => self.newer += 1,
-            Comparison::Own => self.own += 1,
-            Comparison::Changed | Comparison::Extra => {}
-        }
-    }
-}
-
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.folder)?;
     let items = Items::of(&run)?;
@@ -114,7 +73,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let start = Instant::now();
     let target = arguments.table.open().await;
     let mut differences = Differences::create(&run)?;
-    let counts = check_all(&run, (&items, &world), &target, arguments.parallel, &mut differences).await?;
+    let counts = check_all(&run, (&items, &world), &target, &mut differences).await?;
     let mut report = report(&arguments, &counts, differences, start.elapsed())?;
     if is_dual(&run)? {
         report.json["isOld"] = json!(true);
@@ -134,14 +93,13 @@ async fn check_all(
     run: &Run,
     (items, world): (&Items, &World),
     target: &Table,
-    parallel: u8,
     differences: &mut Differences,
 ) -> Result<Counts, Failure> {
     run.fresh_folder(FOLDER)?;
     let progress = Progress::new(items.count(), "items");
     let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), items.files.len());
     let found = Found { items: Some(parts("found")?), halves: parts("halves")? };
-    let Found { items: found, halves } = scan::read(found, (target, world), parallel.into(), &progress).await?;
+    let Found { items: found, halves } = scan::read(found, (target, world), &progress).await?;
     let now = Timestamp::now().as_second();
     let mut counts = Counts::default();
     for (file, found) in items.files.iter().zip(&found.map_or(Ok(Vec::new()), Parts::finish)?) {
@@ -176,14 +134,13 @@ fn pair_markers(
 /// missing, and the marker's key.
 pub(crate) async fn broken_markers(
     (run, table, world): (&Run, &Table, &World),
-    parallel: usize,
     mut take: impl FnMut(String, Key) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     run.fresh_folder(FOLDER)?;
     let items = Items::of(run)?;
     let halves = Parts::create(run, &format!("{FOLDER}/halves"), items.files.len())?;
     let progress = Progress::new(items.count(), "items");
-    let found = scan::read(Found { items: None, halves }, (table, world), parallel, &progress).await?;
+    let found = scan::read(Found { items: None, halves }, (table, world), &progress).await?;
     pair_markers(run, world, found.halves, &mut take)?;
     run.remove_folder(FOLDER)
 }
@@ -204,12 +161,16 @@ fn compare_part(
         missing.insert(item.key, item);
     }
     records::each(run.path(&found.name), &found.written, |item: ItemRecord| {
-        let comparison = Comparison::of(missing.remove(&item.key).as_ref(), &item);
-        counts.count(comparison);
-        match comparison {
-            Comparison::Changed => differences.add("changed", item.name)?,
-            Comparison::Extra => differences.add("extra", item.name)?,
-            Comparison::Same | Comparison::Newer | Comparison::Own => {}
+        match (missing.remove(&item.key), item.version) {
+            (Some(expected), _) if expected.content == item.content => counts.same += 1,
+            // It has the version and the times of the migration, but other content than was loaded.
+            (Some(expected), Some(version)) if Some(version) <= expected.version && item.is_untouched => {
+                differences.add("changed", item.name)?;
+            }
+            (Some(_), _) => counts.newer += 1,
+            // An item of another migration.
+            (None, Some(_)) => differences.add("extra", item.name)?,
+            (None, None) => counts.own += 1,
         }
         Ok(())
     })?;
@@ -221,6 +182,52 @@ fn compare_part(
         }
     }
     Ok(())
+}
+
+/// The name of the file with each difference.
+const DIFFERENCES: &str = "differences.jsonl";
+
+/// The number of differences that the report names.
+const NAMED_MAX: usize = 100;
+
+/// A difference, for the file and the report.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Difference {
+    kind: String,
+    item: String,
+}
+
+struct Differences {
+    lines: LineWriter,
+    counts: BTreeMap<String, u64>,
+    named: Vec<Difference>,
+}
+
+impl Differences {
+    fn create(run: &Run) -> Result<Self, Failure> {
+        let counts = ["missing", "changed", "extra"].map(|kind| (kind.to_owned(), 0)).into();
+        Ok(Self { lines: LineWriter::create(run.path(DIFFERENCES))?, counts, named: Vec::new() })
+    }
+
+    fn add(&mut self, kind: &str, item: String) -> Result<(), Failure> {
+        let difference = Difference { kind: kind.to_owned(), item };
+        *self.counts.entry(kind.to_owned()).or_default() += 1;
+        self.lines.write_json(&difference)?;
+        if self.named.len() < NAMED_MAX {
+            self.named.push(difference);
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    fn finish(mut self) -> Result<(BTreeMap<String, u64>, Vec<Difference>), Failure> {
+        self.lines.finish()?;
+        self.named.sort();
+        Ok((self.counts, self.named))
+    }
 }
 
 fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took: Duration) -> Result<Report, Failure> {

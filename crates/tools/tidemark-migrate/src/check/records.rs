@@ -19,9 +19,7 @@ pub(super) const FOLDER: &str = "check";
 /// An item, of either side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ItemRecord {
-    /// The hash of its key.
     pub(super) key: u128,
-    /// The hash of its content.
     pub(super) content: u128,
     /// `None` if the application created it.
     pub(super) version: Option<i64>,
@@ -57,7 +55,6 @@ pub(super) fn write_part<T: Serialize>(parts: &mut Parts, hash: u128, record: &T
     parts.write(hash, &serde_json::to_string(record).map_err(unreadable)?)
 }
 
-/// Reads each record of a file.
 pub(super) fn each<T: DeserializeOwned>(
     path: PathBuf,
     written: &FileDigest,

@@ -12,8 +12,9 @@ use crate::mapping::World;
 use crate::parts::Parts;
 use crate::terminal::Progress;
 
-/// The number of segments for each worker: the workers end at about the same time.
-const SEGMENTS_PER_WORKER: i32 = 4;
+/// The segments of the table, and how many are read at once: the workers end at about the same time.
+const SEGMENTS: i32 = 32;
+const PARALLEL: usize = 8;
 
 /// The items of the table, and the halves of its pairs.
 pub(super) struct Found {
@@ -21,18 +22,14 @@ pub(super) struct Found {
     pub(super) halves: Parts,
 }
 
-/// Reads all segments.
 pub(super) async fn read(
     found: Found,
     (table, world): (&Table, &World),
-    parallel: usize,
     progress: &Progress,
 ) -> Result<Found, Failure> {
     let found = Mutex::new(found);
-    let segments = i32::try_from(parallel).unwrap_or(i32::MAX / SEGMENTS_PER_WORKER) * SEGMENTS_PER_WORKER;
-    let each =
-        stream::iter(0..segments).map(|segment| read_segment(&found, (table, world), (segment, segments), progress));
-    each.buffered(parallel).try_collect::<()>().await?;
+    let each = stream::iter(0..SEGMENTS).map(|segment| read_segment(&found, (table, world), segment, progress));
+    each.buffered(PARALLEL).try_collect::<()>().await?;
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -40,10 +37,10 @@ pub(super) async fn read(
 async fn read_segment(
     found: &Mutex<Found>,
     (table, world): (&Table, &World),
-    (segment, segments): (i32, i32),
+    segment: i32,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let scan = table.scan().consistent_read(true).segment(segment).total_segments(segments);
+    let scan = table.scan().consistent_read(true).segment(segment).total_segments(SEGMENTS);
     let mut pages = scan.into_paginator().send();
     while let Some(page) = pages.next().await {
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,8 +16,8 @@ use crate::transform::{ITEMS, Items};
 use crate::{Failure, FailureKind, TargetTable};
 
 /// The run, both databases, and the mapping with its parameters.
-#[derive(Debug, Args)]
-pub struct SidesArguments {
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SidesArguments {
     #[command(flatten)]
     pub(crate) folder: RunFolderArgument,
     #[command(flatten)]
@@ -48,9 +48,6 @@ impl SidesArguments {
     }
 
     /// Both sides of a cutover, with the options with which the run was transformed.
-    ///
-    /// # Errors
-    /// `option` if other options are given: a log would get another date than when it was loaded.
     pub(crate) async fn sides(
         &self,
         run: &Run,

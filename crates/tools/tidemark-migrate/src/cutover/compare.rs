@@ -54,9 +54,6 @@ type Differing = (Ownership, Vec<(Difference, Option<Item>)>);
 impl Sides {
     /// Compares a user's items with the items that PostgreSQL's rows become. `None` if the two
     /// sides have different versions, because of a concurrent write.
-    ///
-    /// # Errors
-    /// If a side does not answer.
     pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
         let named = |(difference, _)| difference;
         Ok(self.differing(user).await?.map(|(_, found)| found.into_iter().map(named).collect()))
@@ -64,9 +61,6 @@ impl Sides {
 
     /// Makes the differing items of a user equal to what PostgreSQL's rows become. Returns their
     /// number; `None` if the user is written all the time.
-    ///
-    /// # Errors
-    /// If a side does not answer.
     pub(crate) async fn repair_items(&self, user: &str) -> Result<Option<usize>, Failure> {
         for _ in 0..REPAIRS_MAX {
             let Some((at, found)) = self.differing(user).await? else {
@@ -221,13 +215,12 @@ impl Sides {
     pub(super) async fn broken_markers(
         &self,
         run: &Run,
-        parallel: usize,
         take: &mut impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let read = (run, self.dynamo.table(), &*self.world);
         let hash = |kind: &str, key: &Key| hash(&[kind.as_bytes(), b"\0", &key.hash().to_be_bytes()]);
         let mut first = BTreeSet::new();
-        check::broken_markers(read, parallel, |kind, key| {
+        check::broken_markers(read, |kind, key| {
             first.insert(hash(&kind, &key));
             Ok(())
         })
@@ -235,7 +228,7 @@ impl Sides {
         if first.is_empty() {
             return Ok(());
         }
-        check::broken_markers(read, parallel, |kind, key| {
+        check::broken_markers(read, |kind, key| {
             if !first.contains(&hash(&kind, &key)) {
                 return Ok(());
             }

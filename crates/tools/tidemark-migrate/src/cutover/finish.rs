@@ -2,6 +2,7 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::PARALLEL;
 use super::command::target_side;
 use super::dynamo::Dynamo;
 use super::ownership::Side;
@@ -25,7 +26,7 @@ impl Sides {
 
     /// Removes the ownership records, outbox and flags from the table; may be repeated. Returns
     /// false, and removes nothing, if a user is not moved or a change is not replicated yet.
-    pub(super) async fn finish(&self, parallel: usize) -> Result<bool, Failure> {
+    pub(super) async fn finish(&self) -> Result<bool, Failure> {
         if !self.dynamo.is_finished().await? {
             let state = self.state(|_| Side::Dynamo).await?;
             if state.pending + state.between + state.to_move > 0 {
@@ -40,7 +41,7 @@ impl Sides {
             let Some((user, _)) = users.last() else { break };
             last.clone_from(user);
             let removed = stream::iter(users).map(|(user, _)| async move { self.remove_ownership(&user).await });
-            removed.buffer_unordered(parallel).try_collect::<()>().await?;
+            removed.buffer_unordered(PARALLEL).try_collect::<()>().await?;
         }
         self.dynamo.remove_outbox().await?;
         Ok(true)

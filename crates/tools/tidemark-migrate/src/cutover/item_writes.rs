@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::not_migrated::NotMigrated;
-use crate::item::{Attributes, Item, Key};
-use crate::mapping::{Candidate, OnConflict, World};
+use crate::item::{Attributes, Item, Key, text};
+use crate::mapping::{OnConflict, World};
 use crate::reject::{Reason, Reject};
 use crate::row::Row;
 
@@ -59,10 +59,8 @@ impl Derived<'_> {
             let (one, specs) = (NotMigrated::new(row, reject, false), &row.table.items);
             let keys = world.keys(row, owner);
             let is_any = keys.len() < specs.len() && is_any(&one);
-            let is_of_types = |item: &Attributes| {
-                let kind = item.get(&world.mapping.target.kind).and_then(|kind| kind.as_s().ok());
-                specs.iter().any(|spec| Some(&spec.kind) == kind)
-            };
+            let is_of_types =
+                |item: &Attributes| specs.iter().any(|spec| spec.kind == text(item, &world.mapping.target.kind));
             let is_kept = |(key, item): &(&Key, &Attributes)| {
                 !self.items.contains_key(*key)
                     && (keys.iter().any(|(own, _)| own == *key) || (is_any && is_of_types(item)))
@@ -84,9 +82,7 @@ impl Derived<'_> {
             let keys = owners.iter().flat_map(|(owner, _)| world.keys(state, *owner));
             keys.map(|(key, _)| key).collect::<Vec<_>>()
         };
-        let is_stored = |state: &Row| {
-            owners.iter().any(|(_, owner)| world.items(Candidate { row: state, owner: owner.as_ref() }).is_ok())
-        };
+        let is_stored = |state: &Row| owners.iter().any(|(_, owner)| world.items(state, owner.as_ref()).is_ok());
         for (row, reject) in &self.rejected {
             let (mut own, others): (Vec<&Row>, Vec<&Row>) =
                 states.iter().copied().partition(|state| state.is_same(row));
@@ -121,7 +117,7 @@ pub(super) fn derived<'r>(rows: &'r [Row], owner: Option<&Row>, world: &World) -
     let mut standing: Vec<(&Row, Vec<Item>)> = Vec::with_capacity(rows.len());
     for row in rows {
         let needs_review = |reject: &Reject| !world.is_expected(&row.table.name, reject.reason.as_str());
-        match world.items(Candidate { row, owner: owner.as_ref() }) {
+        match world.items(row, owner.as_ref()) {
             Ok(made) => {
                 let left_out = made.left_out.iter().filter(|reject| needs_review(reject));
                 all.left_out.extend(left_out.map(|reject| NotMigrated::new(row, reject, true)));

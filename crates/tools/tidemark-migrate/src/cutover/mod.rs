@@ -22,9 +22,11 @@ mod waiting;
 mod way_back;
 mod writer;
 
-pub use arguments::SidesArguments;
-pub use command::Arguments;
-pub(crate) use command::{DIFFERENCES, run};
+/// The number of users that a command works on at once.
+pub(crate) const PARALLEL: usize = 16;
+
+pub(crate) use arguments::SidesArguments;
+pub(crate) use command::{Arguments, DIFFERENCES, run};
 pub use compare::Difference;
 pub use dynamo::{Dynamo, PREFIX};
 pub(crate) use dynamo::{finished_runs, prefix_of};

@@ -13,11 +13,9 @@ const ROW_BYTES_MAX: usize = ITEM_BYTES_MAX - 4 * 1024;
 /// A change of a row, with its version among the user's changes.
 #[derive(Debug, Clone)]
 pub(crate) struct OutboxEntry {
-    /// The user who owns the row.
     pub(crate) user: String,
     /// Counts from 1, without gaps.
     pub(crate) version: u64,
-    /// The row's table.
     pub(crate) table: Arc<Table>,
     /// The row before the change; `None` if there was none.
     pub(crate) before: Option<Row>,

@@ -29,7 +29,7 @@ pub enum Side {
 
 impl Side {
     /// The other side.
-    pub fn other(self) -> Self {
+    pub(crate) fn other(self) -> Self {
         match self {
             Self::Postgres => Self::Dynamo,
             Self::Dynamo => Self::Postgres,
@@ -53,47 +53,42 @@ impl fmt::Display for Side {
 
 /// The state of a user on one side. A user without a record has a record of zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ownership {
+pub(crate) struct Ownership {
     /// Even: PostgreSQL owns the user; odd: DynamoDB does.
-    pub epoch: u32,
+    pub(crate) epoch: u32,
     /// The number of the user's changes that this side has, its own and the replicated ones.
-    pub version: u64,
+    pub(crate) version: u64,
 }
 
 impl Ownership {
     /// Whether `side`, whose record this is, may make changes.
-    pub fn is_open(self, side: Side) -> bool {
+    pub(crate) fn is_open(self, side: Side) -> bool {
         side.has(self.epoch)
     }
 }
 
 /// Both ownership records of a user. They are read one after the other, so each may be outdated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ownerships {
+pub(crate) struct Ownerships {
     /// PostgreSQL's.
-    pub postgres: Ownership,
+    pub(crate) postgres: Ownership,
     /// DynamoDB's.
-    pub dynamo: Ownership,
+    pub(crate) dynamo: Ownership,
 }
 
 /// The next step of moving a user to a side. Each step is one conditional write, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoveStep {
+pub(crate) enum MoveStep {
     /// Increase the side's epoch by one: the side stops writing.
     Close {
-        /// The side that writes now.
         side: Side,
         /// The epoch that the record must still have.
         epoch: u32,
     },
     /// Neither side may write. Replicate the missing changes to this side.
-    Replicate {
-        /// The side that lacks changes.
-        to: Side,
-    },
+    Replicate { to: Side },
     /// Increase the side's epoch from `epoch - 1` to `epoch`: the side may write.
     Open {
-        /// The side that takes over.
         side: Side,
         /// The epoch of the closed side.
         epoch: u32,
@@ -105,7 +100,6 @@ pub enum MoveStep {
 }
 
 impl Ownerships {
-    /// The record of a side.
     pub(super) fn of(self, side: Side) -> Ownership {
         match side {
             Side::Postgres => self.postgres,
@@ -115,7 +109,7 @@ impl Ownerships {
 
     /// The side that wrote last, and so has all changes: the open side, or during a move the closed
     /// one.
-    pub fn leader(self) -> Side {
+    pub(crate) fn leader(self) -> Side {
         let epoch = self.postgres.epoch.max(self.dynamo.epoch);
         if self.postgres.epoch == self.dynamo.epoch {
             if Side::Postgres.has(epoch) { Side::Postgres } else { Side::Dynamo }
@@ -128,7 +122,7 @@ impl Ownerships {
 
     /// The next step towards `goal`. A move that was started is finished first, in either
     /// direction.
-    pub fn next_step(self, goal: Side) -> MoveStep {
+    pub(crate) fn next_step(self, goal: Side) -> MoveStep {
         let leader = self.leader();
         let (ahead, behind) = (self.of(leader), self.of(leader.other()));
         if ahead.epoch == behind.epoch {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::PARALLEL;
 use super::compare::Difference;
 use super::dynamo::Dynamo;
 use super::ownership::{MoveStep, Ownerships, Side, bucket};
@@ -46,7 +47,6 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// All users.
     pub(crate) const ALL: Self = Self { percent: 100, seed: 0 };
 
     fn contains(self, user: &str) -> bool {
@@ -65,7 +65,6 @@ impl Sides {
     pub(crate) async fn move_users(
         &self,
         goal: impl Fn(&str) -> Side + Copy,
-        parallel: usize,
         stuck: &StuckUsers,
     ) -> Result<u64, Failure> {
         let goal = storable(goal);
@@ -85,7 +84,7 @@ impl Sides {
                 let brought = stream::iter(left)
                     .map(|(user, _)| async move { stuck.set_aside(&user, self.move_user(&user, goal(&user)).await) });
                 pass += brought
-                    .buffer_unordered(parallel)
+                    .buffer_unordered(PARALLEL)
                     .try_fold(0, |sum, moved| async move { Ok(sum + u64::from(moved)) })
                     .await?;
             }
@@ -148,13 +147,9 @@ impl Sides {
     /// Compares the items of all users, or of a sample, with PostgreSQL's rows, and calls `take` for
     /// each difference. Returns the number of compared users, and the number of users skipped
     /// because of concurrent writes.
-    ///
-    /// # Errors
-    /// If a side does not answer, or `take` fails.
     pub(crate) async fn compare_all(
         &self,
         sample: Sample,
-        parallel: usize,
         take: &mut impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(u64, u64), Failure> {
         let progress = Progress::new(self.postgres.users().await?, "compared");
@@ -166,7 +161,7 @@ impl Sides {
             last.clone_from(user);
             let chosen = users.into_iter().filter(|(user, _)| sample.contains(user));
             let of_users = stream::iter(chosen).map(|(user, _)| async move { self.compare(&user).await });
-            let mut of_users = of_users.buffer_unordered(parallel);
+            let mut of_users = of_users.buffer_unordered(PARALLEL);
             while let Some(found) = of_users.try_next().await? {
                 progress.inc(1);
                 match found {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::item_writes;
 use super::ownership::{Ownership, Ownerships, Side};
 use super::sides::Sides;
-use crate::item::{Attributes, Key};
+use crate::item::{Attributes, Key, text};
 use crate::mapping::Table;
 use crate::row::Row;
 use crate::{Failure, FailureKind};
@@ -114,9 +114,7 @@ impl Reader {
         let world = &self.sides.world;
         let target = &world.mapping.target;
         let items = self.sides.dynamo.items_of(&world.partitions(wanted.owner)).await?.into_iter();
-        let is_wanted = |item: &Attributes| {
-            item.get(&target.kind).and_then(|kind| kind.as_s().ok()).is_some_and(|kind| kind == wanted.kind)
-        };
+        let is_wanted = |item: &Attributes| text(item, &target.kind) == wanted.kind;
         Ok(items.filter(is_wanted).filter_map(|item| Some((Key::of(&item, target)?, item))).collect())
     }
 }

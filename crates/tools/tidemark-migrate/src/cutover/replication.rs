@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 
+use super::PARALLEL;
 use super::dynamo::{DynamoWrite, Fence, OutboxPlace};
 use super::item_writes::{self, ItemWrites};
 use super::outbox_entry::OutboxEntry;
@@ -41,10 +42,6 @@ struct Page {
 impl Sides {
     /// Replicates a user's changes in both directions that are pending now. Returns the number of
     /// replicated changes.
-    ///
-    /// # Errors
-    /// If a side does not answer, or refuses a change. Replicated changes stay, and the rest stays
-    /// pending.
     pub async fn replicate(&self, user: &str) -> Result<u64, Failure> {
         let ownerships = self.ownerships(user).await?;
         Ok(self.replicate_to(Side::Dynamo, user, ownerships.postgres.version).await?
@@ -225,19 +222,16 @@ impl Sides {
 
     /// Replicates all changes in both directions that are pending now, several users at once.
     /// Returns the number of replicated changes.
-    ///
-    /// # Errors
-    /// See [`Sides::replicate`].
-    pub(crate) async fn replicate_all(&self, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
-        let to_postgres = self.replicate_all_to(Side::Postgres, parallel, stuck).await?;
+    pub(crate) async fn replicate_all(&self, stuck: &StuckUsers) -> Result<u64, Failure> {
+        let to_postgres = self.replicate_all_to(Side::Postgres, stuck).await?;
         // Before the other direction, to which it adds changes.
-        self.touch_joined(parallel, stuck).await?;
-        Ok(to_postgres + self.replicate_all_to(Side::Dynamo, parallel, stuck).await?)
+        self.touch_joined(stuck).await?;
+        Ok(to_postgres + self.replicate_all_to(Side::Dynamo, stuck).await?)
     }
 
     /// Replicates all changes to a side that are pending now. Changes that are made meanwhile are
     /// left to their writers, so this ends however many are made.
-    pub(crate) async fn replicate_all_to(&self, to: Side, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+    pub(crate) async fn replicate_all_to(&self, to: Side, stuck: &StuckUsers) -> Result<u64, Failure> {
         let (until, count) = match to {
             Side::Postgres => (0, self.dynamo.pending().await?),
             Side::Dynamo => self.postgres.pending().await?,
@@ -255,7 +249,7 @@ impl Sides {
                     let delivered = self.replicate_pending(to, &user).await;
                     stuck.set_aside(&user, delivered)
                 });
-                let mut delivered = delivered.buffer_unordered(parallel);
+                let mut delivered = delivered.buffer_unordered(PARALLEL);
                 while let Some(delivered) = delivered.next().await {
                     match delivered {
                         Ok(replicated) => {

@@ -46,12 +46,10 @@ impl Sides {
         Ok(self.postgres.plan().await?.is_some_and(|plan| plan.phase == Phase::Finished))
     }
 
-    /// The mapping of rows to items.
     pub(crate) fn mapping(&self) -> &Mapping {
         &self.world.mapping
     }
 
-    /// PostgreSQL.
     pub(crate) fn postgres(&self) -> &Postgres {
         &self.postgres
     }
@@ -63,7 +61,6 @@ impl Sides {
         Ok(plan.map(|plan| plan.phase))
     }
 
-    /// Both ownership records of a user.
     pub(super) async fn ownerships(&self, user: &str) -> Result<Ownerships, Failure> {
         let (postgres, dynamo) = tokio::try_join!(self.postgres.ownership(user), self.dynamo.ownership(user))?;
         Ok(Ownerships { postgres, dynamo })
@@ -71,9 +68,6 @@ impl Sides {
 
     /// Moves a user to a side, and continues a move that was interrupted at any step. Returns
     /// whether anything had to be done.
-    ///
-    /// # Errors
-    /// If a side does not answer; the call may be repeated.
     pub async fn move_user(&self, user: &str, goal: Side) -> Result<bool, Failure> {
         let mut is_level = false;
         for step in 0..STEPS_MAX {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::PARALLEL;
 use super::dynamo::Fence;
 use super::outbox_entry::OutboxEntry;
 use super::ownership::Side;
@@ -32,7 +33,7 @@ type JoinedBy = (usize, usize, Vec<String>);
 impl Sides {
     /// Makes the items again of all rows that are joined with rows of other owners that have
     /// changed until now. A change is forgotten only after that, so a crash repeats it.
-    pub(super) async fn touch_joined(&self, parallel: usize, stuck: &StuckUsers) -> Result<(), Failure> {
+    pub(super) async fn touch_joined(&self, stuck: &StuckUsers) -> Result<(), Failure> {
         let (until, _) = self.postgres.pending_joined().await?;
         let mut after = 0;
         loop {
@@ -50,7 +51,7 @@ impl Sides {
                     if last.is_none() {
                         break;
                     }
-                    is_done &= self.touch_rows(&rows, parallel, stuck).await?;
+                    is_done &= self.touch_rows(&rows, stuck).await?;
                 }
             }
             if is_done {
@@ -82,7 +83,7 @@ impl Sides {
             }
         }
         if !rows.is_empty() {
-            self.touch_rows(&rows, 1, &StuckUsers::default()).await?;
+            self.touch_rows(&rows, &StuckUsers::default()).await?;
         }
         let owners: BTreeSet<_> = rows.iter().filter_map(|row| row.owner.as_deref()).collect();
         for owner in owners {
@@ -114,7 +115,7 @@ impl Sides {
     }
 
     /// Touches rows, each on the side that owns its owner; false if an owner is stuck.
-    async fn touch_rows(&self, rows: &[Row], parallel: usize, stuck: &StuckUsers) -> Result<bool, Failure> {
+    async fn touch_rows(&self, rows: &[Row], stuck: &StuckUsers) -> Result<bool, Failure> {
         let mut of_owners: BTreeMap<String, Vec<Row>> = BTreeMap::new();
         for row in self.postgres.touch(rows).await? {
             of_owners.entry(row.owner.clone().unwrap_or_default()).or_default().push(row);
@@ -127,7 +128,7 @@ impl Sides {
             }
             Ok(is_done)
         });
-        stream::iter(touched).buffer_unordered(parallel).try_fold(true, |all, one| async move { Ok(all && one) }).await
+        stream::iter(touched).buffer_unordered(PARALLEL).try_fold(true, |all, one| async move { Ok(all && one) }).await
     }
 
     /// Touches rows of an owner and a table, wherever the owner is, and finishes a move of the

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::sides::Sides;
 use crate::item::Key;
-use crate::mapping::{Candidate, Table};
+use crate::mapping::{OnConflict, Table};
 use crate::row::Row;
 use crate::run::Run;
 use crate::transform::REJECTS;
@@ -64,8 +64,11 @@ impl Sides {
         for rejected in run.read_lines(REJECTS)? {
             let rejected: Rejected = rejected?;
             let Some(table) = self.world.mapping.table(&rejected.table) else { continue };
-            let is_reason = |reason: &str| reason == rejected.reason;
-            if !table.items.iter().any(|item| !item.is_own && is_reason(item.conflict.reason.as_str())) {
+            let is_reason = |conflict: &OnConflict| match conflict {
+                OnConflict::RejectRow(reason) | OnConflict::LeaveOut(reason) => reason.as_str() == rejected.reason,
+                OnConflict::Merge => false,
+            };
+            if !table.items.iter().any(|item| !item.is_own && is_reason(&item.on_conflict)) {
                 continue;
             }
             // The line does not have the values of secret columns, and the row may have changed
@@ -125,7 +128,6 @@ impl Sides {
         Ok(())
     }
 
-    /// Writes the row's items again.
     async fn claim(&self, waiting: &WaitingRow) -> Result<(), Failure> {
         self.touch_of_owner(&waiting.owner, std::slice::from_ref(&waiting.row)).await?;
         self.replicate_some(&waiting.owner).await
@@ -136,7 +138,7 @@ impl Sides {
         let Some(row) = self.postgres.row_by_id(&waiting.row).await? else { return Ok(None) };
         let row = row.of_owner(&waiting.owner);
         let owner = self.postgres.user(&waiting.owner).await?.map(|owner| self.world.owner(&owner));
-        let made = self.world.items(Candidate { row: &row, owner: owner.as_ref() });
+        let made = self.world.items(&row, owner.as_ref());
         let item = made.ok().and_then(|made| made.items.into_iter().find(|item| item.key == *key));
         Ok(item.map(|item| item.rank))
     }

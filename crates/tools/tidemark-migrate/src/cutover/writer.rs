@@ -6,7 +6,6 @@ use super::dynamo::{DynamoWrite, Fence};
 use super::ownership::Side;
 use super::postgres::{PostgresWrite, Preview};
 use super::sides::Sides;
-use crate::mapping::Candidate;
 use crate::row::Row;
 use crate::{Failure, FailureKind};
 
@@ -14,7 +13,6 @@ use crate::{Failure, FailureKind};
 /// attempts last about fifteen seconds.
 const TRIES: u32 = 100;
 
-/// The longest wait between attempts.
 const WAIT_MAX: Duration = Duration::from_millis(200);
 
 /// The most rows that are read to find the owners who move to PostgreSQL for a delete.
@@ -212,7 +210,7 @@ impl Writer {
     async fn check_migrated(&self, row: &Row, user: &str) -> Result<(), WriteError> {
         let world = &self.sides.world;
         let owner = self.sides.postgres.user(user).await?.map(|owner| world.owner(&owner));
-        match world.items(Candidate { row, owner: owner.as_ref() }) {
+        match world.items(row, owner.as_ref()) {
             Err(reject)
                 if !world.is_expected(&row.table.name, reject.reason.as_str())
                     && !world.is_about_owner(&row.table, &reject.reason) =>

@@ -12,17 +12,15 @@ const ROWS_COUNTED_MAX: u32 = 200_000;
 #[derive(Debug, Clone, Default)]
 pub(super) struct SourceTable {
     pub(super) name: String,
-    /// In the order of the table.
     pub(super) columns: Vec<SourceColumn>,
     /// The primary key, or else the first unique index of NOT NULL columns; empty without either.
     pub(super) key: Vec<String>,
-    /// The other unique indexes.
-    pub(super) unique: Vec<UniqueIndex>,
+    /// The other unique indexes, for people.
+    pub(super) unique: Vec<String>,
     /// The estimated number of rows; negative if PostgreSQL does not know.
     pub(super) rows: f64,
     /// Its rows are read with those of another table, or the other way round.
     pub(super) is_inherited: bool,
-    /// The foreign keys to other tables.
     pub(super) foreign_keys: Vec<ForeignKey>,
 }
 
@@ -36,20 +34,7 @@ pub(super) struct SourceColumn {
     pub(super) is_required: bool,
     /// PostgreSQL's statistics have negative values.
     pub(super) has_negative: bool,
-    /// The values of an enumeration.
     pub(super) labels: Vec<String>,
-}
-
-/// A unique index that is not the key.
-#[derive(Debug, Clone)]
-pub(super) struct UniqueIndex {
-    pub(super) name: String,
-    /// The columns; `None` for an expression.
-    pub(super) columns: Vec<Option<String>>,
-    /// The columns and expressions as SQL.
-    pub(super) parts: Vec<String>,
-    /// The condition of a partial index.
-    pub(super) condition: Option<String>,
 }
 
 impl SourceTable {
@@ -67,17 +52,7 @@ impl SourceTable {
     }
 }
 
-impl UniqueIndex {
-    /// The columns, if none of the parts is an expression and no row is left out.
-    fn plain_columns(&self) -> Option<Vec<String>> {
-        if self.condition.is_some() { None } else { self.columns.iter().cloned().collect() }
-    }
-}
-
 /// Reads the tables of a schema, by name. Partitions belong to their table.
-///
-/// # Errors
-/// `source-unreadable`, `source-gone`
 pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTable>, Failure> {
     let sql = format!(
         "WITH RECURSIVE {BASE_TYPES}
@@ -129,11 +104,16 @@ pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTabl
     for row in client.query(sql, &[&schema]).await.map_err(source_failure)? {
         let name: String = row.get(0);
         let Some(table) = tables.iter_mut().find(|table| table.name == name) else { continue };
-        let index = UniqueIndex { name: row.get(1), columns: row.get(3), parts: row.get(4), condition: row.get(5) };
-        let identifies = index.plain_columns().filter(|columns| columns.iter().all(|name| table.is_required(name)));
-        match identifies {
-            Some(columns) if table.key.is_empty() => table.key = columns,
-            _ => table.unique.push(index),
+        let (columns, parts, condition): (Vec<Option<String>>, Vec<String>, Option<String>) =
+            (row.get(3), row.get(4), row.get(5));
+        let plain: Option<Vec<String>> = columns.into_iter().collect::<Option<_>>().filter(|_| condition.is_none());
+        match plain {
+            Some(columns) if table.key.is_empty() && columns.iter().all(|name| table.is_required(name)) => {
+                table.key = columns;
+            }
+            // Rows with different keys differ in such an index, too.
+            Some(columns) if !table.key.is_empty() && table.key.iter().all(|key| columns.contains(key)) => {}
+            _ => table.unique.push(format!("{} ({})", row.get::<_, &str>(1), parts.join(", "))),
         }
     }
     for (parent, heir) in heirs(client, schema).await? {

@@ -11,7 +11,6 @@ pub(super) struct ColumnDraft<'s> {
     pub(super) column: &'s SourceColumn,
     /// The name in expressions.
     pub(super) name: String,
-    /// The name of the attribute.
     pub(super) attribute: String,
     /// The type in the mapping.
     pub(super) kind: &'static str,
@@ -98,12 +97,6 @@ impl ColumnDraft<'_> {
             "text" | "character varying" | "character" | "citext" if !is_last => format!("{{{name} | key_part}}"),
             _ => format!("{{{name}}}"),
         }
-    }
-
-    /// Whether the text of the attribute is the text of the column, so that a marker's key can be
-    /// made of both.
-    pub(super) fn is_plain(&self) -> bool {
-        self.conversion.is_none() && self.kind != "any"
     }
 }
 

@@ -5,14 +5,12 @@ use std::fmt::Write;
 
 use super::catalog::SourceTable;
 use super::columns::{ColumnDraft, by_name, columns_of, is_left_behind, unused};
-use super::markers::{MarkerDraft, of_index};
 use super::placement::{Place, Places};
 use super::words::{key, pascal, quoted, snake};
 
 /// Begins a line of the draft that asks for a decision.
 pub(super) const QUESTION: &str = "# ? ";
 
-/// The tables and their places.
 pub(super) struct Draft<'d> {
     schema: &'d str,
     tables: &'d [SourceTable],
@@ -25,7 +23,6 @@ pub(super) struct Draft<'d> {
     owner_attribute: String,
 }
 
-/// A comment, wrapped.
 fn comment(text: &mut String, begin: &str, words: &str) {
     let mut line = begin.to_owned();
     for word in words.split(' ') {
@@ -55,7 +52,7 @@ impl<'d> Draft<'d> {
             unused(&mut taken, free)
         };
         let (type_attribute, owner_attribute) = (attribute(["Type", "ItemType"]), attribute(["Owner", "ItemOwner"]));
-        let own = ["PK", "SK", "LeadsTo", "MigratedVersion", "MigratedUpdatedAt", "MigratedBy"];
+        let own = ["PK", "SK", "MigratedVersion", "MigratedUpdatedAt", "MigratedBy"];
         let reserved = own.into_iter().map(str::to_owned).chain([type_attribute.clone(), owner_attribute.clone()]);
         Self { schema, tables, places, types, reserved: reserved.collect(), type_attribute, owner_attribute }
     }
@@ -65,19 +62,16 @@ impl<'d> Draft<'d> {
         self.tables.iter().filter(|table| self.places.get(&table.name) == Some(&Place::Owner)).collect()
     }
 
-    /// The mapping.
     pub(super) fn text(&self) -> String {
         let mut text = self.head();
-        let mut markers = String::new();
         for owner in self.owners() {
             let of_owner = self.tables.iter().filter(
                 |table| matches!(self.places.get(&table.name), Some(Place::Owned { owner: of, .. }) if *of == owner.name),
             );
             for table in [owner].into_iter().chain(of_owner) {
-                self.write_table(&mut text, &mut markers, table);
+                self.write_table(&mut text, table);
             }
         }
-        text.push_str(&markers);
         let left_out = self.places.iter().filter_map(|(name, place)| Some((name, place.left_out()?)));
         let left_out: Vec<_> = left_out.collect();
         if !left_out.is_empty() {
@@ -133,7 +127,7 @@ impl<'d> Draft<'d> {
         text
     }
 
-    fn write_table(&self, text: &mut String, markers: &mut String, table: &SourceTable) {
+    fn write_table(&self, text: &mut String, table: &SourceTable) {
         let (name, place) = (&table.name, &self.places[&table.name]);
         let columns = columns_of(table, &self.reserved);
         let by_name = by_name(&columns);
@@ -177,18 +171,17 @@ impl<'d> Draft<'d> {
             "\n[[tables.{section}.items]]\ntype = {}\nkey = {{ PK = \"{{$owner}}\", SK = \"{sort}\" }}\n\n[tables.{section}.items.attributes]\n",
             quoted(kind)
         );
-        let (found, missing): (Vec<_>, Vec<_>) =
-            table.unique.iter().map(|index| of_index(table, place, &columns, index)).partition(Result::is_ok);
-        let found: Vec<MarkerDraft> = found.into_iter().filter_map(Result::ok).flatten().collect();
-        self.write_attributes(text, &columns, &found);
-        let is_owner = *place == Place::Owner;
-        let mut used = BTreeSet::new();
-        for marker in &found {
-            let name = unused(&mut used, &format!("{kind}_by_{}", marker.name));
-            self.write_marker(text, markers, (&section, kind, &sort, is_owner), marker, &name);
+        for column in &columns {
+            let _ = writeln!(text, "{} = {}", key(&column.attribute), column.value());
         }
-        for why in missing.into_iter().filter_map(Result::err) {
-            ask(text, &format!("{why}."));
+        for index in &table.unique {
+            ask(
+                text,
+                &format!(
+                    "To keep the unique index {index}, or to find a {kind} by its value, add an item whose key has the \
+                     value."
+                ),
+            );
         }
     }
 
@@ -237,59 +230,6 @@ impl<'d> Draft<'d> {
                     kind.to_uppercase()
                 ),
             );
-        }
-    }
-
-    fn write_attributes(&self, text: &mut String, columns: &[ColumnDraft<'_>], markers: &[MarkerDraft]) {
-        for column in columns {
-            let _ = writeln!(text, "{} = {}", key(&column.attribute), column.value());
-        }
-        for (attribute, expression) in markers.iter().flat_map(|marker| &marker.hashed) {
-            let _ = writeln!(text, "{} = \"{{{expression}}}\"", key(attribute));
-        }
-    }
-
-    /// The item of a marker, and the entry with which `check` finds it.
-    fn write_marker(
-        &self,
-        text: &mut String,
-        markers: &mut String,
-        (section, kind, sort, is_owner): (&str, &str, &str, bool),
-        marker: &MarkerDraft,
-        name: &str,
-    ) {
-        let begin = name.to_uppercase();
-        let MarkerDraft { about, of_columns, of_attributes, is_of_owner, when, is_folded, .. } = marker;
-        let item_key = |owner: &str, values: &str| match is_of_owner {
-            true => format!("{{ PK = \"{{{owner}}}\", SK = \"{begin}{values}\" }}"),
-            false => format!("{{ PK = \"{begin}{values}\", SK = \"{begin}\" }}"),
-        };
-        text.push('\n');
-        comment(text, "# ", &format!("The unique index {about}: this item leads from the value to the {kind}."));
-        let _ = write!(
-            text,
-            "[[tables.{section}.items]]\ntype = {}\nkey = {}\n",
-            quoted(name),
-            item_key("$owner", of_columns)
-        );
-        if let Some(when) = when {
-            let _ = writeln!(text, "when = \"{when}\"");
-        }
-        text.push_str("on_error = \"leave-out\"\non_conflict = \"leave-out\"\n");
-        let leads_to = if is_owner { sort } else { "{LeadsTo}" };
-        if !is_owner {
-            let _ = writeln!(text, "attributes = {{ LeadsTo = \"{sort}\" }}");
-        }
-        let owner = &self.owner_attribute;
-        let _ = write!(
-            markers,
-            "\n[[markers]]\nmarker = {}\nof = {}\nkey = {}\nleads_to = {{ PK = \"{{{owner}}}\", SK = \"{leads_to}\" }}\n",
-            quoted(name),
-            quoted(kind),
-            item_key(owner, of_attributes)
-        );
-        if *is_folded {
-            markers.push_str("contested = true\n");
         }
     }
 }

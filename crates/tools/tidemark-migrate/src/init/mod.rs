@@ -3,7 +3,6 @@
 mod catalog;
 mod columns;
 mod draft;
-mod markers;
 mod placement;
 mod words;
 
@@ -23,7 +22,7 @@ use placement::choose;
 
 /// The source, and what the user knows about it.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     server: Server,
     /// Only these tables, separated by commas. Without it, all tables of the schema.
@@ -35,7 +34,6 @@ pub struct Arguments {
     owner: Vec<String>,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let Arguments { server, tables: only, owner } = arguments;
     let client = connect(&server).await?;
@@ -71,7 +69,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let questions = text.lines().filter(|line| line.starts_with(QUESTION)).count();
     tell(&format!(
         "{} of {} tables are in the draft. Owners: {}. {questions} lines with \"# ?\" ask for a decision.\n\
-         Next: `{} preflight {schema}--mapping FILE --source-zone UTC`",
+         Next: `{} rehearse {schema}--mapping FILE --source-zone UTC ...` on a copy of the database",
         tables.len() - left_out.len(),
         tables.len(),
         owners.join(", "),

@@ -18,9 +18,6 @@ const TRIES: usize = 120;
 
 /// Creates a table with the keys of the mapping, billed by request, and waits until it can be
 /// written. A table that exists stays as it is.
-///
-/// # Errors
-/// As DynamoDB refuses; `table-unreachable` if the table is not active in time.
 pub(super) async fn create(table: &Table, target: &Target) -> Result<(), Failure> {
     let keys = [(&target.partition, KeyType::Hash), (&target.sort, KeyType::Range)];
     let mut request = table.client().create_table().table_name(table.name()).billing_mode(BillingMode::PayPerRequest);

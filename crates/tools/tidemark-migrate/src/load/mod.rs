@@ -25,50 +25,47 @@ use pace::{Pace, write_units};
 use writer::{PutOutcome, STATEMENTS_MAX, Writer};
 
 /// The name of the file with the progress of a load.
-pub const PROGRESS: &str = "load.json";
+pub(crate) const PROGRESS: &str = "load.json";
 
 /// How often the progress is written. After a kill, the items since then are written again, which
 /// changes nothing.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
+/// The number of requests at once, each with up to 25 items.
+const PARALLEL: u8 = 8;
+
 /// The run, and the table.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
+    pub(crate) folder: RunFolderArgument,
     #[command(flatten)]
-    table: TargetTable,
+    pub(crate) table: TargetTable,
     /// Loads into a table that already has items, of an earlier load or of a live application.
     /// Newer items in the table stay.
     #[arg(long)]
-    into_existing: bool,
+    pub(crate) into_existing: bool,
     /// Creates the table if there is none, with the keys of the mapping and billed by request.
     #[arg(long)]
-    create_table: bool,
+    pub(crate) create_table: bool,
     /// Loads all items again, under the same conditions: mends what `check` found missing or
     /// changed.
     #[arg(long)]
-    again: bool,
+    pub(crate) again: bool,
     /// The most write units a second, without those of the indexes. A new on-demand table takes
     /// 4,000.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
-    rate: u32,
-    /// The number of requests at once, each with up to 25 items.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
-    parallel: u8,
+    pub(crate) rate: u32,
 }
 
 /// The progress of a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Checkpoint {
-    /// The target table.
     table: String,
-    /// The items' files.
     files: BTreeMap<String, FileDigest>,
     /// The number of loaded lines of each file, from its beginning.
     loaded: BTreeMap<String, u64>,
-    /// Items that were new.
     new: u64,
     /// Items that were in the table already, equal or older.
     known: u64,
@@ -77,9 +74,8 @@ struct Checkpoint {
     kept: u64,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let Arguments { folder, table, into_existing, create_table, again, rate, parallel } = arguments;
+    let Arguments { folder, table, into_existing, create_table, again, rate } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let items = Items::of(&run)?;
@@ -111,7 +107,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     shown.set_position(before);
     let writer = Writer::new(target, items.target.clone(), finished);
     let loader = Loader { run: &run, writer, pace: Pace::new(rate), shown, progress: Mutex::new(progress) };
-    let outcome = loader.load(&items, parallel).await;
+    let outcome = loader.load(&items).await;
     // Also after a failure, so that the finished work is not repeated.
     let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     run.write(PROGRESS, &progress)?;
@@ -136,7 +132,6 @@ struct Loader<'l> {
     progress: Mutex<Checkpoint>,
 }
 
-/// Consecutive lines of a file.
 struct Chunk {
     file: String,
     lines: u64,
@@ -146,11 +141,11 @@ struct Chunk {
 impl Loader<'_> {
     /// Each worker takes one file at a time, so that the loaded lines of a file are always its
     /// beginning.
-    async fn load(&self, items: &Items, parallel: u8) -> Result<(), Failure> {
+    async fn load(&self, items: &Items) -> Result<(), Failure> {
         let files: Vec<_> = items.files.iter().collect();
         let next = Mutex::new(files.into_iter());
         let written = Mutex::new(Instant::now());
-        let workers = (0..parallel).map(async |_| {
+        let workers = (0..PARALLEL).map(async |_| {
             loop {
                 let file = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
                 let Some((name, of_file)) = file else { return Ok(()) };

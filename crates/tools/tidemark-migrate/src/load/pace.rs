@@ -17,7 +17,6 @@ pub(super) fn write_units(line_bytes: usize) -> u64 {
 /// Spreads units evenly over time, without bursts.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Units a second.
     rate: f64,
     /// The time at which all units taken so far are used up.
     next: Mutex<Instant>,

@@ -26,11 +26,9 @@ pub(super) struct Item {
 /// The result of writing an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PutOutcome {
-    /// No item had the key.
     New,
     /// An item of a migration had the key; it was not newer, and not changed since.
     Known,
-    /// A newer item has the key.
     Kept,
 }
 

@@ -1,7 +1,6 @@
 //! Checked expressions, whose names are resolved.
 
 use super::conversions::Builtin;
-use super::syntax::Comparison;
 use super::value::Value;
 
 /// A checked expression.
@@ -14,13 +13,11 @@ pub(crate) enum Code {
     Named(usize),
     /// A column of a joined row.
     Field(String, String),
-    /// The id of the owner.
     Owner,
     /// An expression over the owner's own row.
     OfOwner(Box<Code>),
     /// When the rows were read.
     AsOf,
-    /// The type of the item.
     Type,
     Parameter(String),
     Convert(Conversion, Box<Code>, Vec<Code>),
@@ -31,6 +28,16 @@ pub(crate) enum Code {
     Not(Box<Code>),
     And(Box<Code>, Box<Code>),
     Or(Box<Code>, Box<Code>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
 }
 
 #[derive(Debug, Clone)]
@@ -94,7 +101,6 @@ impl Attribute {
 }
 
 impl Template {
-    /// The expressions of the placeholders.
     pub(crate) fn codes(&self) -> impl Iterator<Item = &Code> {
         self.0.iter().filter_map(|piece| if let Piece::Code(code) = piece { Some(code) } else { None })
     }

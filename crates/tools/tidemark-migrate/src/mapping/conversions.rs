@@ -31,7 +31,6 @@ macro_rules! builtins {
 pub(crate) const BUILTINS: &[Builtin] = builtins! {
     text (0, 0) => |input, _, _| Ok(Value::Text(text(input)?));
     number (0, 0) => |input, _, _| number(input);
-    bool (0, 0) => |input, _, _| boolean(input);
     json (0, 0) => |input, _, _| json(input);
     bytes (0, 0) => |input, _, _| bytes(input);
     string_set (0, 0) => |input, _, _| set(input, false);
@@ -57,7 +56,6 @@ pub(crate) const BUILTINS: &[Builtin] = builtins! {
     key_part (0, 0) => |input, _, _| key_part(input);
 };
 
-/// The conversion with that name.
 pub(crate) fn builtin(name: &str) -> Option<Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name).copied()
 }
@@ -82,14 +80,6 @@ fn number(input: &Value) -> Result<Value, Reject> {
         Reject::because(Reason::UNREADABLE_NUMBER, "it is not a number with at most 38 digits that DynamoDB stores")
     });
     number.map(Value::Number)
-}
-
-fn boolean(input: &Value) -> Result<Value, Reject> {
-    Ok(Value::Bool(match text(input)?.trim().to_lowercase().as_str() {
-        "true" | "t" | "yes" | "y" | "on" | "1" => true,
-        "false" | "f" | "no" | "n" | "off" | "0" => false,
-        _ => return Err(invalid("it is neither true nor false")),
-    }))
 }
 
 fn unreadable_json() -> Reject {
@@ -195,7 +185,6 @@ fn pad(input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
     Ok(Value::Text(format!("{text:0>width$}")))
 }
 
-/// SHA-256 in lower-case hexadecimal.
 fn sha256(input: &Value) -> Result<String, Reject> {
     let digest = match input {
         Value::Bytes(bytes) => Sha256::digest(bytes),
@@ -345,8 +334,6 @@ mod tests {
         for (name, input, arguments, expected) in [
             ("number", of(" 1.50 "), vec![], Ok(n("1.5"))),
             ("number", of("x"), vec![], Err("unreadable-number")),
-            ("bool", of("Yes"), vec![], Ok(Value::Bool(true))),
-            ("bool", of("maybe"), vec![], Err("invalid-value")),
             ("bytes", of("\\x00ff"), vec![], Ok(Value::Bytes(vec![0, 255]))),
             ("bytes", of("\\xzz"), vec![], Err("unreadable-bytes")),
             ("bytes", of("\\xé"), vec![], Err("unreadable-bytes")),

@@ -14,8 +14,7 @@ use secrecy::SecretString;
 use store_base::StoreError;
 
 use super::Mapping;
-use super::code::{Attribute, Code, Content, Conversion, Piece, Template};
-use super::syntax::Comparison;
+use super::code::{Attribute, Code, Comparison, Content, Conversion, Piece, Template};
 use super::table::Table;
 use super::value::Value;
 use crate::item::Key;
@@ -109,7 +108,6 @@ pub(crate) struct Evaluation<'e> {
     /// The results of the named values so far.
     known: RefCell<Vec<Option<Result<Value, Reject>>>>,
     pub(crate) owner: Option<&'e str>,
-    /// The owner's own row.
     pub(crate) of_owner: Option<(&'e Table, &'e Columns)>,
     /// The type of the item that is made.
     kind: RefCell<String>,

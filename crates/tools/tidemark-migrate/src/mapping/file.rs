@@ -16,7 +16,7 @@ pub(super) type Text = Spanned<String>;
 pub(super) struct MappingFile {
     pub(super) target: TargetFile,
     #[serde(default)]
-    pub(super) parameters: BTreeMap<Text, ParameterFile>,
+    pub(super) parameters: BTreeMap<Text, Parameter>,
     #[serde(default)]
     pub(super) owners: BTreeMap<Text, OwnerFile>,
     pub(super) tables: BTreeMap<Text, TableFile>,
@@ -47,15 +47,19 @@ fn owner_attribute() -> String {
     "MigratedOwner".to_owned()
 }
 
-#[derive(Debug, Deserialize)]
+/// A parameter of the mapping.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ParameterFile {
-    pub(super) kind: ParameterKind,
-    /// Shown in error messages.
-    pub(super) about: String,
-    #[serde(default)]
-    pub(super) optional: bool,
-    pub(super) default: Option<String>,
+pub struct Parameter {
+    /// What it is.
+    pub kind: ParameterKind,
+    /// Says what to give.
+    pub about: String,
+    /// Whether it may be left out.
+    #[serde(default, rename = "optional")]
+    pub is_optional: bool,
+    /// Its value if it is not given.
+    pub default: Option<String>,
 }
 
 /// What a parameter is.
@@ -197,7 +201,6 @@ pub(super) enum OnConflictFile {
 
 #[derive(Debug)]
 pub(super) enum AttributeFile {
-    /// A template.
     Template(String),
     Bool(bool),
     Number(String),

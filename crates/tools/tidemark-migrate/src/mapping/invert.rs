@@ -198,7 +198,7 @@ fn pieces<'t>(template: &'t Template, text: &'t str) -> Option<Vec<(&'t Code, &'
 /// A value that the conversion turns into this one; `None` if the conversion loses too much.
 fn before(conversion: &str, value: Value, arguments: &[Value]) -> Option<Value> {
     Some(match (conversion, value) {
-        ("text" | "number" | "bool" | "zone" | "lower" | "trim" | "date", value) => value,
+        ("text" | "number" | "zone" | "lower" | "trim" | "date", value) => value,
         ("one_of" | "not_empty" | "key_part", value) => value,
         ("upper", Value::Text(text)) => Value::Text(text.to_lowercase()),
         ("json" | "string_set" | "number_set", value) => Value::Json(json(&value.attribute()?)?),

@@ -9,10 +9,10 @@ use jiff::tz::TimeZone;
 use super::Mapping;
 use super::code::{Code, Template};
 use super::evaluate::{Evaluation, Parameters, World};
-use super::table::{ConflictKind, ItemSpec, Preference, Table};
+use super::table::{ItemSpec, Preference, Table};
 use super::value::Value;
 use crate::command::Product;
-use crate::item::{AS_OF, Attributes, ITEM_BYTES_MAX, Item, Key, RUN, VERSION, bytes};
+use crate::item::{AS_OF, Attributes, ITEM_BYTES_MAX, Item, Key, RUN, VERSION, bytes, text};
 use crate::reject::{Reason, Reject};
 use crate::row::{Cell, Columns, Row};
 use crate::{Failure, FailureKind};
@@ -41,15 +41,6 @@ pub struct RowItems {
     pub left_out: Vec<Reject>,
 }
 
-/// A row with its owner.
-#[derive(Debug, Clone, Copy)]
-pub struct Candidate<'r> {
-    /// The row.
-    pub row: &'r Row,
-    /// Its owner; `None` if the owner has no row.
-    pub owner: Option<&'r OwnerRow>,
-}
-
 /// The own row of an owner.
 #[derive(Debug, Clone)]
 pub struct OwnerRow {
@@ -59,20 +50,15 @@ pub struct OwnerRow {
 }
 
 impl OwnerRow {
-    /// Whether the owner is migrated.
     pub(crate) fn is_migrated(&self) -> bool {
         self.rejected.is_none()
     }
 }
 
 impl World {
-    /// The items of a row. Rules about the owner apply: the rows of an owner who is not migrated
+    /// The items of a row; no `owner` if the owner has no row. Rules about the owner apply: the rows of an owner who is not migrated
     /// are rejected.
-    ///
-    /// # Errors
-    /// Why the row is not migrated.
-    pub fn items(&self, candidate: Candidate<'_>) -> Result<RowItems, Reject> {
-        let Candidate { row, owner } = candidate;
+    pub fn items(&self, row: &Row, owner: Option<&OwnerRow>) -> Result<RowItems, Reject> {
         let table = &row.table;
         if table.owner.is_some() && !self.is_owners(row) {
             self.check_owner(row, owner)?;
@@ -138,11 +124,16 @@ impl World {
         }
     }
 
-    fn own_items(&self, row: &Row, owner: Option<&Row>) -> Result<RowItems, Reject> {
-        let table = &row.table;
-        let mut evaluation = Evaluation::of_table(self, table, &row.columns);
+    fn evaluation<'e>(&'e self, row: &'e Row, owner: Option<&'e Row>) -> Evaluation<'e> {
+        let mut evaluation = Evaluation::of_table(self, &row.table, &row.columns);
         evaluation.owner = row.owner.as_deref();
         evaluation.of_owner = owner.map(|owner| (&*owner.table, &owner.columns));
+        evaluation
+    }
+
+    fn own_items(&self, row: &Row, owner: Option<&Row>) -> Result<RowItems, Reject> {
+        let table = &row.table;
+        let evaluation = self.evaluation(row, owner);
         for rule in &table.reject {
             if evaluation.truth(&rule.when)? {
                 return Err(Reject::decided(rule.reason.clone(), "a rule of the mapping"));
@@ -203,24 +194,15 @@ impl World {
         rank.extend(preferences(evaluation, &spec.prefer, version)?);
         // So that two rows of equal rank are ordered in the same way everywhere.
         rank.extend(row.hash().to_be_bytes());
-        let reason = spec.conflict.reason.clone();
-        let on_conflict = match spec.conflict.kind {
-            ConflictKind::RejectRow => OnConflict::RejectRow(reason),
-            ConflictKind::LeaveOut => OnConflict::LeaveOut(reason),
-            ConflictKind::Merge => OnConflict::Merge,
-        };
-        let (kind, is_own) = (spec.kind.clone(), spec.is_own);
+        let (kind, is_own, on_conflict) = (spec.kind.clone(), spec.is_own, spec.on_conflict.clone());
         Ok(Some(Item { key, kind, version, attributes, rank, on_conflict, is_own, needs: Vec::new() }))
     }
 
     /// The keys of all items that the row may have, whatever its other columns are. `owner` is the
     /// owner's own row.
     pub(crate) fn keys(&self, row: &Row, owner: Option<&Row>) -> Vec<(Key, bool)> {
-        let table = &row.table;
-        let mut evaluation = Evaluation::of_table(self, table, &row.columns);
-        evaluation.owner = row.owner.as_deref();
-        evaluation.of_owner = owner.map(|owner| (&*owner.table, &owner.columns));
-        let keys = table.items.iter().filter_map(|spec| {
+        let evaluation = self.evaluation(row, owner);
+        let keys = row.table.items.iter().filter_map(|spec| {
             evaluation.begin(&spec.kind);
             Some((self.key(&evaluation, &spec.key).ok()?, spec.is_own))
         });
@@ -232,10 +214,8 @@ impl World {
     pub(crate) fn owner_facts(&self, row: Option<&Row>) -> Option<Vec<Value>> {
         let row = row.filter(|row| self.is_owners(row))?;
         self.own_items(row, Some(row)).ok()?;
-        let table = &row.table;
-        let mut evaluation = Evaluation::of_table(self, table, &row.columns);
-        evaluation.owner = row.owner.as_deref();
-        let kind = table.owner.as_ref()?.kind;
+        let evaluation = self.evaluation(row, None);
+        let kind = row.table.owner.as_ref()?.kind;
         let codes = self.mapping.tables.iter().filter(|table| table.owner.as_ref().is_some_and(|of| of.kind == kind));
         let facts = codes.flat_map(|table| table.of_owner()).map(|code| evaluation.value(code).unwrap_or(Value::Null));
         Some(facts.collect())
@@ -254,9 +234,6 @@ impl World {
     }
 
     /// A mapping without a run, to evaluate expressions over items.
-    ///
-    /// # Errors
-    /// `option` if the extension needs a parameter.
     pub(crate) fn of_items(mapping: Arc<Mapping>, product: &Product) -> Result<Self, Failure> {
         let parameters = Parameters::default();
         let extension = product.extension.map(|make| make(&parameters)).transpose();
@@ -280,15 +257,15 @@ impl World {
 
     /// The keys of the markers that lead to an item.
     pub(crate) fn markers_of(&self, item: &Attributes) -> Vec<Key> {
-        let kind = item.get(&self.mapping.target.kind).and_then(|kind| kind.as_s().ok());
-        let markers = self.mapping.markers.iter().filter(|marker| Some(&marker.of) == kind);
+        let kind = text(item, &self.mapping.target.kind);
+        let markers = self.mapping.markers.iter().filter(|marker| marker.of == kind);
         markers.filter_map(|marker| self.key_of_attributes(&marker.key, item)).collect()
     }
 
     /// The keys of the items to which a marker leads.
     pub(crate) fn leads_to(&self, marker: &Attributes) -> Vec<Key> {
-        let kind = marker.get(&self.mapping.target.kind).and_then(|kind| kind.as_s().ok());
-        let declared = self.mapping.markers.iter().filter(|declared| Some(&declared.marker) == kind);
+        let kind = text(marker, &self.mapping.target.kind);
+        let declared = self.mapping.markers.iter().filter(|declared| declared.marker == kind);
         declared.filter_map(|declared| self.key_of_attributes(&declared.leads_to, marker)).collect()
     }
 

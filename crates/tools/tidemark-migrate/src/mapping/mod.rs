@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use self::code::Template;
 pub use self::evaluate::{Extension, JsonColumns, Parameters, Signature, World, Writing};
-pub use self::file::ParameterKind;
-pub use self::items::{Candidate, OnConflict, OwnerRow, RowItems};
+pub use self::file::{Parameter, ParameterKind};
+pub use self::items::{OnConflict, OwnerRow, RowItems};
 pub use self::table::{Column, ColumnType, Join, Owner, Table, TableOwner};
 use crate::row::{GivenColumns, Row, check_names};
 use crate::{Failure, FailureKind};
@@ -71,19 +71,6 @@ impl Target {
     fn made(&self) -> impl Iterator<Item = &String> {
         [&self.partition, &self.sort, &self.kind, &self.owner].into_iter()
     }
-}
-
-/// A parameter of the mapping.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
-    /// What it is.
-    pub kind: ParameterKind,
-    /// Says what to give.
-    pub about: String,
-    /// Whether it may be left out.
-    pub is_optional: bool,
-    /// Its value if it is not given.
-    pub default: Option<String>,
 }
 
 /// An item that leads to another one.

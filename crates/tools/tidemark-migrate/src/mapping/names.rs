@@ -1,10 +1,10 @@
 //! Resolves the names in expressions, and checks conversions and comparisons.
 
-use super::code::{Code, Conversion, Piece, Template};
+use super::code::{Code, Conversion};
 use super::conversions::builtin;
 use super::evaluate::Signature;
 use super::file::ParameterKind;
-use super::syntax::{self, Expression, Node, Part, SyntaxError};
+use super::syntax::{SyntaxError, error};
 use super::table::{Column, ColumnType};
 use super::value::Value;
 
@@ -14,7 +14,6 @@ pub(super) struct Scope<'s> {
     pub(super) columns: &'s dyn Columns,
     /// The named values so far.
     pub(super) values: &'s [(String, Code)],
-    /// The names of the joins.
     pub(super) joins: &'s [String],
     /// The names of the owner's own row.
     pub(super) of_owner: Option<&'s Scope<'s>>,
@@ -45,67 +44,22 @@ impl Columns for AnyName {
     }
 }
 
-fn error<T>(at: usize, why: impl Into<String>) -> Result<T, SyntaxError> {
-    Err(SyntaxError { at, why: why.into() })
-}
-
 impl Scope<'_> {
-    /// Parses and checks an expression.
-    pub(super) fn expression(&self, text: &str) -> Result<Code, SyntaxError> {
-        self.code(&syntax::expression(text, 0)?)
+    pub(super) fn field(&self, join: &str, field: &str, at: usize) -> Result<Code, SyntaxError> {
+        match self.joins.iter().any(|known| known == join) {
+            true => Ok(Code::Field(join.to_owned(), field.to_owned())),
+            false => error(at, format!("there is no join {join:?}")),
+        }
     }
 
-    /// Parses and checks a template.
-    pub(super) fn template(&self, text: &str) -> Result<Template, SyntaxError> {
-        let piece = |part| match part {
-            Part::Text(text) => Ok(Piece::Text(text)),
-            Part::Placeholder(expression) => self.code(&expression).map(Piece::Code),
-        };
-        syntax::template(text)?.0.into_iter().map(piece).collect::<Result<_, _>>().map(Template)
+    pub(super) fn of_owner(&self, name: &str, at: usize) -> Result<Code, SyntaxError> {
+        match self.of_owner {
+            Some(owner) => Ok(Code::OfOwner(Box::new(owner.name(name, at)?))),
+            None => error(at, "the rows of this table have no owner with a row of its own"),
+        }
     }
 
-    fn code(&self, expression: &Expression) -> Result<Code, SyntaxError> {
-        let at = expression.at;
-        let boxed = |inner: &Expression| self.code(inner).map(Box::new);
-        let all = |all: &[Expression]| all.iter().map(|one| self.code(one)).collect::<Result<Vec<_>, _>>();
-        Ok(match &expression.node {
-            Node::Text(text) => Code::Constant(Value::Text(text.clone())),
-            Node::Number(text) => match super::value::number(text) {
-                Some(number) => Code::Constant(Value::Number(number)),
-                None => return error(at, format!("{text} is not a number that DynamoDB stores")),
-            },
-            Node::Bool(truth) => Code::Constant(Value::Bool(*truth)),
-            Node::Null => Code::Constant(Value::Null),
-            Node::Name(name) => self.name(name, at)?,
-            Node::Field(join, field) => match self.joins.contains(join) {
-                true => Code::Field(join.clone(), field.clone()),
-                false => return error(at, format!("there is no join {join:?}")),
-            },
-            Node::Variable(name) => self.variable(name, at)?,
-            Node::OfOwner(name) => match self.of_owner {
-                Some(owner) => Code::OfOwner(Box::new(owner.name(name, at)?)),
-                None => return error(at, "the rows of this table have no owner with a row of its own"),
-            },
-            Node::Convert(input, name, arguments) => self.conversion(input, name, arguments, at)?,
-            Node::Fallback(left, right) => Code::Fallback(boxed(left)?, boxed(right)?),
-            Node::Compare(left, comparison, right) => {
-                let (left, right) = (boxed(left)?, boxed(right)?);
-                self.check_kinds(&left, &right, at)?;
-                Code::Compare(left, *comparison, right)
-            }
-            Node::IsNull(inner) => Code::IsNull(boxed(inner)?),
-            Node::In(inner, list) => {
-                let (inner, list) = (boxed(inner)?, all(list)?);
-                list.iter().try_for_each(|one| self.check_kinds(&inner, one, at))?;
-                Code::In(inner, list)
-            }
-            Node::Not(inner) => Code::Not(boxed(inner)?),
-            Node::And(left, right) => Code::And(boxed(left)?, boxed(right)?),
-            Node::Or(left, right) => Code::Or(boxed(left)?, boxed(right)?),
-        })
-    }
-
-    fn name(&self, name: &str, at: usize) -> Result<Code, SyntaxError> {
+    pub(super) fn name(&self, name: &str, at: usize) -> Result<Code, SyntaxError> {
         if let Some(place) = self.values.iter().position(|(known, _)| known == name) {
             return Ok(Code::Named(place));
         }
@@ -115,7 +69,7 @@ impl Scope<'_> {
         }
     }
 
-    fn variable(&self, name: &str, at: usize) -> Result<Code, SyntaxError> {
+    pub(super) fn variable(&self, name: &str, at: usize) -> Result<Code, SyntaxError> {
         Ok(match name {
             "owner" if self.has_owner => Code::Owner,
             "owner" => return error(at, "the rows of this table have no owner"),
@@ -132,23 +86,27 @@ impl Scope<'_> {
         })
     }
 
-    fn conversion(
+    /// Names a conversion that earlier versions had, before its arguments are read.
+    pub(super) fn refuse_gone(name: &str, at: usize) -> Result<(), SyntaxError> {
+        match ["encrypt", "base64", "bool", "epoch_ms", "json_text", "max_bytes"].contains(&name) {
+            true => error(at, format!("`{name}` is gone: a program of your own converts in its `Extension`")),
+            false => Ok(()),
+        }
+    }
+
+    /// `described` is the input as the mapping has it, for the message that its value is missing.
+    pub(super) fn conversion(
         &self,
-        input: &Expression,
+        (input, described): (Code, &str),
         name: &str,
-        arguments: &[Expression],
+        arguments: Vec<Code>,
         at: usize,
     ) -> Result<Code, SyntaxError> {
-        if ["encrypt", "base64", "epoch_ms", "json_text", "max_bytes"].contains(&name) {
-            return error(at, format!("`{name}` is gone: a program of your own converts in its `Extension`"));
-        }
-        let code = Box::new(self.code(input)?);
-        let codes = arguments.iter().map(|argument| self.code(argument)).collect::<Result<Vec<_>, _>>()?;
         let extension = self.conversions.iter().position(|conversion| conversion.name == name);
         let (conversion, (least, most)) = match (name, extension, builtin(name)) {
-            ("required", ..) => (Conversion::Required(described(input)), (0, 0)),
+            ("required", ..) => (Conversion::Required(described.to_owned()), (0, 0)),
             ("default", ..) => (Conversion::Default, (1, 2)),
-            ("or_reject", ..) => match codes.first() {
+            ("or_reject", ..) => match arguments.first() {
                 Some(Code::Constant(Value::Text(reason))) => (Conversion::OrReject(reason.clone()), (1, 1)),
                 _ => return error(at, "`or_reject` takes a reason in quotes"),
             },
@@ -156,13 +114,13 @@ impl Scope<'_> {
             (_, _, Some(builtin)) => (Conversion::Builtin(builtin), builtin.arguments),
             _ => return error(at, format!("there is no conversion {name:?}")),
         };
-        if !(least..=most).contains(&codes.len()) {
-            return error(at, format!("`{name}` takes another number of arguments than {}", codes.len()));
+        if !(least..=most).contains(&arguments.len()) {
+            return error(at, format!("`{name}` takes another number of arguments than {}", arguments.len()));
         }
-        Ok(Code::Convert(conversion, code, codes))
+        Ok(Code::Convert(conversion, Box::new(input), arguments))
     }
 
-    fn check_kinds(&self, left: &Code, right: &Code, at: usize) -> Result<(), SyntaxError> {
+    pub(super) fn check_kinds(&self, left: &Code, right: &Code, at: usize) -> Result<(), SyntaxError> {
         match (self.kind(left), self.kind(right)) {
             (Some(left), Some(right)) if left != right => {
                 error(at, format!("{left} is compared with {right}; convert one of them"))
@@ -189,7 +147,6 @@ impl Scope<'_> {
                 "instant" => Some("an instant"),
                 "date" => Some("a date"),
                 "number" | "epoch" | "length" | "shard" => Some("a number"),
-                "bool" => Some("a boolean"),
                 "text" | "lower" | "upper" | "trim" | "pad" | "prefix" | "sha256" | "sortable" => Some("a text"),
                 _ => None,
             },
@@ -200,18 +157,5 @@ impl Scope<'_> {
             }
             _ => None,
         }
-    }
-}
-
-/// The names in an expression, for the message that its value is missing.
-fn described(expression: &Expression) -> String {
-    match &expression.node {
-        Node::Name(name) => name.clone(),
-        Node::Field(join, field) => format!("{join}.{field}"),
-        Node::OfOwner(name) => format!("the owner's {name}"),
-        Node::Variable(name) => format!("${name}"),
-        Node::Convert(input, ..) => described(input),
-        Node::Fallback(left, right) => format!("{} and {}", described(left), described(right)),
-        _ => "a value".to_owned(),
     }
 }

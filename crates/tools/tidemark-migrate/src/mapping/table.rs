@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::code::{Attribute, Code, Template};
+use super::items::OnConflict;
 use crate::reject::Reason;
 use crate::row::{Cell, Columns};
 
@@ -11,7 +12,6 @@ use crate::row::{Cell, Columns};
 pub struct Table {
     /// The name in PostgreSQL, without quotes.
     pub name: String,
-    /// Its place in the mapping.
     pub(crate) index: usize,
     /// The columns that identify a row.
     pub key: Vec<String>,
@@ -128,25 +128,12 @@ pub(crate) struct ItemSpec {
     pub(crate) when: Option<Code>,
     /// Whether only the item is left out if it cannot be made; otherwise the row is rejected.
     pub(crate) is_optional: bool,
-    pub(crate) conflict: ConflictRule,
+    pub(crate) on_conflict: OnConflict,
     /// Of two items with one key, the one with the greater values is migrated.
     pub(crate) prefer: Vec<Preference>,
     pub(crate) attributes: Vec<Attribute>,
     /// Whether the key holds the owner's id, so that no other owner has an item with this key.
     pub(crate) is_own: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ConflictKind {
-    RejectRow,
-    LeaveOut,
-    Merge,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct ConflictRule {
-    pub(crate) kind: ConflictKind,
-    pub(crate) reason: Reason,
 }
 
 #[derive(Debug, Clone)]
@@ -159,31 +146,33 @@ pub(crate) struct Preference {
 impl ItemSpec {
     /// Whether a row is rejected that loses the item's key.
     pub(crate) fn rejects_row(&self) -> bool {
-        self.conflict.kind == ConflictKind::RejectRow
+        matches!(self.on_conflict, OnConflict::RejectRow(_))
     }
 }
 
 impl ColumnType {
     /// The type of that name in a mapping.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "text" => Self::Text,
-            "integer" => Self::Integer,
-            "number" => Self::Number,
-            "boolean" => Self::Boolean,
-            "time" => Self::Time,
-            "date" => Self::Date,
-            "json" => Self::Json,
-            "bytes" => Self::Bytes,
-            "array" => Self::Array,
-            "key" => Self::Key,
-            "any" => Self::Any,
-            _ => return None,
-        })
+        let place = Self::NAMES.split(", ").position(|known| known == name)?;
+        Self::ALL.get(place).copied()
     }
 
-    /// The names of all types.
-    pub(crate) const NAMES: &str = "text, integer, number, boolean, time, date, json, bytes, array, key or any";
+    pub(crate) const NAMES: &str = "text, integer, number, boolean, time, date, json, bytes, array, key, any";
+
+    /// In the order of the names.
+    const ALL: [Self; 11] = [
+        Self::Text,
+        Self::Integer,
+        Self::Number,
+        Self::Boolean,
+        Self::Time,
+        Self::Date,
+        Self::Json,
+        Self::Bytes,
+        Self::Array,
+        Self::Key,
+        Self::Any,
+    ];
 }
 
 impl Table {
@@ -193,7 +182,6 @@ impl Table {
         self.items.iter().position(|spec| spec.is_own) == Some(spec)
     }
 
-    /// All expressions.
     pub(crate) fn codes(&self) -> Vec<&Code> {
         let mut all: Vec<&Code> = self.values.iter().map(|(_, code)| code).collect();
         all.extend(self.reject.iter().map(|rule| &rule.when).chain(&self.version));

@@ -116,7 +116,7 @@ fn row(world: &World, table: &str, json: &str) -> Row {
 /// The items of a row, as lines of JSON, and what is left out.
 fn items(world: &World, row: &Row, owner: Option<&Row>) -> Result<(Vec<Item>, Vec<String>), String> {
     let owner = owner.map(|owner| world.owner(owner));
-    let made = world.items(Candidate { row, owner: owner.as_ref() }).map_err(|reject| reject.reason.to_string())?;
+    let made = world.items(row, owner.as_ref()).map_err(|reject| reject.reason.to_string())?;
     Ok((made.items, made.left_out.into_iter().map(|reject| reject.reason.to_string()).collect()))
 }
 
@@ -276,4 +276,50 @@ fn documented_value_for_infinity_is_an_instant() {
         let placed = evaluation.value(&code::Code::Named(0)).unwrap();
         assert_eq!(placed, value::Value::Instant(instant.parse().unwrap()));
     }
+}
+
+fn any() -> names::Scope<'static> {
+    let (columns, values, joins, parameters, conversions) = (&names::AnyName, &[], &[], &[], &[]);
+    names::Scope { columns, values, joins, of_owner: None, has_owner: true, parameters, conversions }
+}
+
+#[test]
+fn operators_bind_as_in_sql() {
+    let (world, row) = (world(), serde_json::from_str(r#"{"a":1,"b":null,"c":"y'z","n":-3,"odd name":"x"}"#).unwrap());
+    let evaluation = evaluate::Evaluation::new(&world, &[], &row);
+    for (text, expected) in [
+        ("'XY' | lower | length", "2"),
+        ("a ?? b | pad(3)", "1"),
+        ("(b ?? a) | pad(3)", "001"),
+        ("not a = 2 or b is null and c in ('x')", "true"),
+        ("not a = 1 or b is null and c in ('x', 'y''z')", "true"),
+        ("a = 1 and not (n > -3) and c not in ('x') and b is not null", "false"),
+        ("\"odd name\" <> 'y'", "true"),
+        ("b = null", "false"),
+    ] {
+        let value = evaluation.value(&any().expression(text).unwrap()).unwrap();
+        assert_eq!(value.text().unwrap(), expected, "{text}");
+    }
+    for (text, expected) in [("ORDER#{a | pad(4)}#{{x}}", "ORDER#0001#{x}"), ("{b | default('}')}", "}"), ("", "")] {
+        assert_eq!(evaluation.template(&any().template(text).unwrap()).unwrap().text().unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
+fn an_error_of_syntax_has_its_place() {
+    for (text, at, why) in [
+        ("a = ", 4, "expected a column or a value here"),
+        ("a b", 2, "unexpected \"b\""),
+        ("a | 'x'", 4, "expected a name here"),
+        ("a is 3", 5, "expected \"null\" here"),
+        ("'x", 0, "' is not closed"),
+        ("a ; b", 2, "unexpected character ';'"),
+        ("f | g(1", 7, "expected \")\" here"),
+        (&"(".repeat(100), 32, "too many parentheses"),
+    ] {
+        let found = any().expression(text).unwrap_err();
+        assert_eq!((found.at, &*found.why), (at, why), "{text}");
+    }
+    assert_eq!(any().template("A#{b").unwrap_err().at, 2);
+    assert_eq!(any().template("é#{b c}").unwrap_err().at, 6);
 }

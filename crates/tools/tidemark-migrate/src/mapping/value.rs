@@ -156,7 +156,6 @@ pub fn number(text: &str) -> Option<String> {
     })
 }
 
-/// Compares numbers by value.
 pub(crate) fn compare_numbers(one: &str, other: &str) -> Ordering {
     let (Some(one), Some(other)) = (parts(one), parts(other)) else { return one.cmp(other) };
     let sign = |(is_negative, digits, _): &(bool, String, i64)| match (is_negative, digits.is_empty()) {

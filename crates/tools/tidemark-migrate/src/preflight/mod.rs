@@ -14,11 +14,11 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The source, the mapping and its parameters.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    server: Server,
+    pub(crate) server: Server,
     #[command(flatten)]
-    mapping: MappingArguments,
+    pub(crate) mapping: MappingArguments,
 }
 
 /// The size in bytes from which on an index is missed.
@@ -33,7 +33,6 @@ pub(crate) struct Findings {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     // The parameters and the secret, too, are checked before anything begins.
     let world = arguments.mapping.world(product, "preflight", jiff::Timestamp::UNIX_EPOCH)?;
@@ -60,9 +59,6 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 }
 
 /// Refuses a cutover that would fail later.
-///
-/// # Errors
-/// `cutover` with everything that stands in the way.
 pub(crate) async fn check(client: &Client, schema: &Schema) -> Result<(), Failure> {
     let findings = find(client, schema).await?;
     match &*findings.stops {

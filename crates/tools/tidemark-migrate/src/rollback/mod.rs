@@ -29,26 +29,22 @@ const SEGMENTS: i32 = 4;
 
 /// The run, and both databases.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    sides: SidesArguments,
+    pub(crate) sides: SidesArguments,
     /// Confirms the rollback: the run's id, which the error names. At a terminal the command asks
     /// for it.
     #[arg(long, value_name = "RUN")]
-    confirm: Option<String>,
+    pub(crate) confirm: Option<String>,
     /// After `finished --way-back`: opens PostgreSQL again although some items are not brought
     /// back.
     #[arg(long)]
-    accept_losses: bool,
-    /// The number of users that are moved at once.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
-    parallel: u16,
+    pub(crate) accept_losses: bool,
     /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
-/// The command.
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let identity = run.identity()?.ok_or_else(|| {
@@ -90,7 +86,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         } else if finished.is_none() {
             remove_capture(&sides, &run, plan).await?;
         } else {
-            (users, replicated) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
+            (users, replicated) = move_everyone_back(&sides, &run, plan).await?;
         }
     }
     if !arguments.dry_run {
@@ -133,13 +129,13 @@ fn confirm(arguments: &Arguments, run: &str, what: &str) -> Result<(), Failure> 
 }
 
 /// Moves all users back, and removes the cutover from PostgreSQL.
-async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
+async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
     let stuck = StuckUsers::default();
-    let users = sides.move_users(|_| Side::Postgres, parallel, &stuck).await?;
+    let users = sides.move_users(|_| Side::Postgres, &stuck).await?;
     // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
     // that it lacks do not matter.
-    let replicated = sides.replicate_all_to(Side::Postgres, parallel, &stuck).await?;
+    let replicated = sides.replicate_all_to(Side::Postgres, &stuck).await?;
     // DynamoDB has the only copy of a change that PostgreSQL refuses.
     stuck.check()?;
     remove_capture(sides, run, plan).await?;

@@ -10,7 +10,7 @@ use store_base::{StoreError, Table, patient_backoff, unless_condition_failed};
 
 use crate::Failure;
 use crate::cutover::{PREFIX, prefix_of};
-use crate::item::{AS_OF, Attributes, Key, RUN, VERSION};
+use crate::item::{AS_OF, Attributes, Key, RUN, VERSION, text};
 use crate::mapping::Target;
 
 /// The number of items that are removed at once in each segment of the table.
@@ -63,10 +63,6 @@ pub(super) struct Removal<'r> {
     pub(super) run: &'r str,
     pub(super) dry_run: bool,
     pub(super) counts: &'r Counts,
-}
-
-fn text<'i>(item: &'i Attributes, name: &str) -> &'i str {
-    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
 }
 
 fn count(counter: &AtomicU64) {

@@ -25,7 +25,7 @@ pub(super) async fn run(run: &Run, arguments: &Arguments, sides: &Sides, plan: &
     }
     let what = "The rollback makes PostgreSQL's rows from the items. Stop the new application first.";
     confirm(arguments, &plan.run, what)?;
-    let returned = sides.return_all(run, arguments.parallel.into(), arguments.dry_run).await?;
+    let returned = sides.return_all(run, arguments.dry_run).await?;
     let is_complete = returned.not_returned == 0 || arguments.accept_losses;
     let is_open = is_complete && !arguments.dry_run;
     if is_open {

@@ -30,18 +30,12 @@ pub struct LineWriter {
 
 impl LineWriter {
     /// Creates a file, or overwrites an existing one.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn create(path: PathBuf) -> Result<Self, Failure> {
         let file = options().write(true).create(true).truncate(true).open(&path).map_err(failed(&path))?;
         Ok(Self { path, file: BufWriter::with_capacity(1 << 16, file), hash: Sha256::new(), lines: 0 })
     }
 
     /// Appends a line.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn write(&mut self, line: &str) -> Result<(), Failure> {
         for part in [line.as_bytes(), b"\n"] {
             self.hash.update(part);
@@ -52,17 +46,11 @@ impl LineWriter {
     }
 
     /// Appends a value as a line of JSON.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn write_json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
         self.write(&serde_json::to_string(value).map_err(|error| FailureKind::RunFolder.because(error))?)
     }
 
     /// Makes sure that all data is on disk.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn finish(mut self) -> Result<FileDigest, Failure> {
         self.file.flush().and_then(|()| self.file.get_ref().sync_all()).map_err(failed(&self.path))?;
         Ok(FileDigest { lines: self.lines, sha256: hex(&self.hash.finalize()) })
@@ -82,9 +70,6 @@ pub struct LineReader {
 
 impl LineReader {
     /// Opens the file.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn open(path: PathBuf, written: &FileDigest) -> Result<Self, Failure> {
         let file = File::open(&path).map_err(failed(&path))?;
         let file = BufReader::with_capacity(1 << 16, file);
@@ -92,9 +77,6 @@ impl LineReader {
     }
 
     /// The next line, without the line end.
-    ///
-    /// # Errors
-    /// `run-folder`; `run-changed` if the file ends and does not match its digest.
     pub fn next_line(&mut self) -> Result<Option<&str>, Failure> {
         self.buffer.clear();
         let changed = |path: &Path| {

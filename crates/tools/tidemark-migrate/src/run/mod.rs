@@ -89,9 +89,6 @@ impl Drop for Run {
 
 impl Run {
     /// Opens a run, or creates one.
-    ///
-    /// # Errors
-    /// `run-folder`, and `run-busy` if another process has the lock.
     pub fn open(folder: &RunFolderArgument) -> Result<Self, Failure> {
         let folder = folder.run.clone();
         create_folder(&folder)?;
@@ -107,18 +104,12 @@ impl Run {
     }
 
     /// The run's id; `None` if the folder has no run.
-    ///
-    /// # Errors
-    /// `run-folder` and `run-changed`.
-    pub fn identity(&self) -> Result<Option<RunIdentity>, Failure> {
+    pub(crate) fn identity(&self) -> Result<Option<RunIdentity>, Failure> {
         self.read(IDENTITY)
     }
 
     /// Begins a run on this database, with a new id.
-    ///
-    /// # Errors
-    /// `run-folder`.
-    pub fn begin(&self, database: Option<String>) -> Result<RunIdentity, Failure> {
+    pub(crate) fn begin(&self, database: Option<String>) -> Result<RunIdentity, Failure> {
         let identity = RunIdentity { run: format!("{:016x}", fastrand::u64(..)), database };
         self.write(IDENTITY, &identity)?;
         Ok(identity)
@@ -130,10 +121,7 @@ impl Run {
     }
 
     /// Removes a subfolder, if it exists.
-    ///
-    /// # Errors
-    /// `run-folder`.
-    pub fn remove_folder(&self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn remove_folder(&self, name: &str) -> Result<(), Failure> {
         let path = self.path(name);
         match std::fs::remove_dir_all(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path)(error)),
@@ -142,9 +130,6 @@ impl Run {
     }
 
     /// Creates an empty subfolder.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn fresh_folder(&self, name: &str) -> Result<PathBuf, Failure> {
         self.remove_folder(name)?;
         let path = self.path(name);
@@ -153,10 +138,7 @@ impl Run {
     }
 
     /// A file of JSON; `None` if there is no such file.
-    ///
-    /// # Errors
-    /// `run-folder` if it cannot be read, `run-changed` if its content is not valid.
-    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
+    pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let path = self.path(name);
         let text = match std::fs::read(&path) {
             Ok(text) => text,
@@ -168,9 +150,6 @@ impl Run {
     }
 
     /// Writes a file of JSON. The file gets its name only when it is complete and on disk.
-    ///
-    /// # Errors
-    /// `run-folder`.
     pub fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
         let mut lines = LineWriter::create(self.path(&format!("{name}.new")))?;
         lines.write(&serde_json::to_string_pretty(value).map_err(|error| FailureKind::RunFolder.because(error))?)?;
@@ -179,10 +158,7 @@ impl Run {
     }
 
     /// Appends a line of JSON to a file; the line is on disk when this returns.
-    ///
-    /// # Errors
-    /// `run-folder`.
-    pub fn append<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
+    pub(crate) fn append<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
         let path = self.path(name);
         let line = serde_json::to_string(value).map_err(|error| FailureKind::RunFolder.because(error))? + "\n";
         let mut file = options().append(true).create(true).open(&path).map_err(failed(&path))?;
@@ -190,10 +166,7 @@ impl Run {
     }
 
     /// The values of a file with JSON in each line; of a missing file, none.
-    ///
-    /// # Errors
-    /// `run-folder` if it cannot be read; each line may be `run-folder` or `run-changed`.
-    pub fn read_lines<T: DeserializeOwned>(
+    pub(crate) fn read_lines<T: DeserializeOwned>(
         &self,
         name: &str,
     ) -> Result<impl Iterator<Item = Result<T, Failure>> + use<T>, Failure> {
@@ -212,10 +185,7 @@ impl Run {
     }
 
     /// Renames a file or folder.
-    ///
-    /// # Errors
-    /// `run-folder`.
-    pub fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
         let (from, to) = (self.path(from), self.path(to));
         std::fs::rename(&from, &to).map_err(failed(&from))?;
         // The new name must be on disk, too.
@@ -223,10 +193,7 @@ impl Run {
     }
 
     /// Removes a file, if it exists.
-    ///
-    /// # Errors
-    /// `run-folder`.
-    pub fn remove(&self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn remove(&self, name: &str) -> Result<(), Failure> {
         let path = self.path(name);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path)(error)),
@@ -235,28 +202,22 @@ impl Run {
     }
 
     /// Stores the report of a phase.
-    ///
-    /// # Errors
-    /// `run-folder`.
-    pub fn write_report(&self, phase: &str, report: &Report) -> Result<(), Failure> {
+    pub(crate) fn write_report(&self, phase: &str, report: &Report) -> Result<(), Failure> {
         self.write(&report_file(phase), &report.json)
     }
 
     /// Whether a phase has stored its report.
-    pub fn has_report(&self, phase: &str) -> bool {
+    pub(crate) fn has_report(&self, phase: &str) -> bool {
         self.path(&report_file(phase)).exists()
     }
 
     /// Removes the report of a phase that starts again.
-    ///
-    /// # Errors
-    /// `run-folder`.
-    pub fn remove_report(&self, phase: &str) -> Result<(), Failure> {
+    pub(crate) fn remove_report(&self, phase: &str) -> Result<(), Failure> {
         self.remove(&report_file(phase))
     }
 }
 
-pub(crate) fn report_file(phase: &str) -> String {
+fn report_file(phase: &str) -> String {
     format!("report-{phase}.json")
 }
 

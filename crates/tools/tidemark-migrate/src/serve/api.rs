@@ -30,7 +30,6 @@ const REQUEST_MAX: Duration = Duration::from_secs(30);
 /// How long `/health` may take.
 const HEALTH_MAX: Duration = Duration::from_secs(3);
 
-/// What the routes share.
 struct Shared {
     connections: Arc<Connections>,
     token: SecretString,
@@ -76,7 +75,6 @@ impl From<WriteError> for Refusal {
     }
 }
 
-/// The API.
 pub(super) fn router(connections: Arc<Connections>, token: SecretString) -> Router {
     let shared = Arc::new(Shared { connections, token });
     Router::new()
@@ -179,7 +177,6 @@ async fn items(
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// Whether both sides answer.
 async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusal> {
     let answers = async {
         let taken = shared.connections.take().await?;

@@ -42,7 +42,6 @@ struct Cutover {
     items: Option<String>,
 }
 
-/// Both sides for one request.
 pub(super) struct Taken<'c> {
     connections: &'c Connections,
     connection: Option<Connection>,
@@ -50,8 +49,6 @@ pub(super) struct Taken<'c> {
 }
 
 impl Connections {
-    /// # Errors
-    /// `mapping`, `option`.
     pub(super) fn new(
         server: Server,
         table: Table,
@@ -63,9 +60,6 @@ impl Connections {
     }
 
     /// A connection, new if none is idle or the cutover has changed.
-    ///
-    /// # Errors
-    /// `source-unreachable`; `run-busy` if all connections are in use for too long.
     pub(super) async fn take(&self) -> Result<Taken<'_>, Failure> {
         let permit = timeout(WAIT_MAX, self.free.acquire()).await;
         let Ok(Ok(_permit)) = permit else {
@@ -113,7 +107,6 @@ impl Cutover {
 }
 
 impl Taken<'_> {
-    /// Both sides.
     pub(super) fn sides(&self) -> Result<&Sides, Failure> {
         let gone = || FailureKind::SourceGone.because("the connection was given back");
         self.connection.as_ref().map(|connection| &connection.sides).ok_or_else(gone)

@@ -22,13 +22,6 @@ pub struct Server {
     pub schema: String,
 }
 
-impl Server {
-    /// The same on a command line.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        ["--source", &self.source, "--schema", &self.schema].map(str::to_owned).to_vec()
-    }
-}
-
 /// The time limit for connecting, unless the connection string sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -50,9 +43,6 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 ///
 /// `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq, except that
 /// `sslmode=require` without `sslrootcert` also verifies the server, with this machine's roots.
-///
-/// # Errors
-/// `source-unreachable`, and `option` if an option for TLS cannot be used.
 pub async fn connect(server: &Server) -> Result<Client, Failure> {
     let (tls, source) = TlsOptions::take(&server.source)?;
     let mut config: Config = source.parse().map_err(|error| {
@@ -90,9 +80,6 @@ fn address(config: &Config) -> String {
 
 /// Which database a connection leads to: the identifier of the server's files, which its physical
 /// replicas share, and the database's number. `None` if the role may not read it.
-///
-/// # Errors
-/// `source-gone`.
 pub async fn database_identity(client: &Client) -> Result<Option<String>, Failure> {
     let sql = "SELECT system_identifier::text || '/' || oid FROM pg_control_system(), pg_database
                WHERE datname = current_database()";
@@ -105,9 +92,6 @@ pub async fn database_identity(client: &Client) -> Result<Option<String>, Failur
 
 /// Refuses tables that have changed since the capture began. Without a capture, and for a role that
 /// takes no part in it, there is nothing to compare.
-///
-/// # Errors
-/// `schema-changed` with each difference; `source-unreadable`, `source-gone`.
 pub(crate) async fn check_unchanged<C: GenericClient + Sync>(client: &C) -> Result<(), Failure> {
     let none = [SqlState::UNDEFINED_FUNCTION, SqlState::INVALID_SCHEMA_NAME, SqlState::INSUFFICIENT_PRIVILEGE];
     let changes: Vec<String> = match client.query_one("SELECT tidemark_migration.schema_changes()", &[]).await {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use tokio_postgres::GenericClient;
 
 use super::connect::unreadable;
-use super::restricted::{self, RestrictedColumns};
 use crate::mapping::{Column, ColumnType, JsonColumns, Mapping, Table};
 use crate::{Failure, FailureKind};
 
@@ -26,6 +25,31 @@ pub(crate) fn json_columns(found: &FoundColumns) -> JsonColumns {
         json.map(|(name, _)| name.clone()).collect()
     };
     found.iter().map(|(table, columns)| (table.clone(), of_table(columns))).collect()
+}
+
+/// When a write may give the value of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Restricted {
+    /// Never: it is computed from other columns.
+    Computed,
+    /// Only in an insert: PostgreSQL generates it.
+    Generated,
+}
+
+/// The restricted columns, by table and column.
+pub(crate) type RestrictedColumns = BTreeMap<String, BTreeMap<String, Restricted>>;
+
+async fn restricted_columns<C: GenericClient + Sync>(client: &C, schema: &str) -> Result<RestrictedColumns, Failure> {
+    let sql = "SELECT relname::text, attname::text, attgenerated <> ''
+        FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace AND nspname = $1
+        JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+        WHERE relkind IN ('r', 'p') AND (attgenerated <> '' OR attidentity = 'a')";
+    let mut restricted = RestrictedColumns::new();
+    for row in client.query(sql, &[&schema]).await.map_err(unreadable)? {
+        let kind = if row.get(2) { Restricted::Computed } else { Restricted::Generated };
+        restricted.entry(row.get(0)).or_default().insert(row.get(1), kind);
+    }
+    Ok(restricted)
 }
 
 /// A schema of PostgreSQL that has the tables of a mapping.
@@ -156,9 +180,6 @@ impl ColumnType {
 
 impl Schema {
     /// Reads the columns of a schema's tables, without comparing them.
-    ///
-    /// # Errors
-    /// `source-unreadable`, `source-gone`
     pub async fn read<C: GenericClient + Sync>(
         client: &C,
         name: &str,
@@ -185,7 +206,7 @@ impl Schema {
         dependencies.retain(|found| {
             found.on_delete != OnDelete::Refuse && is_owned(&found.table) && is_owned(&found.refers_to)
         });
-        let restricted = restricted::read(client, name).await?;
+        let restricted = restricted_columns(client, name).await?;
         let mut heirs = heirs(client, name).await?;
         heirs.retain(|(parent, _)| is_known(parent));
         let (name, mapping) = (name.to_owned(), Arc::clone(mapping));
@@ -194,10 +215,6 @@ impl Schema {
 
     /// Refuses missing columns, other types, and unknown columns that the mapping does not leave
     /// behind.
-    ///
-    /// # Errors
-    /// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`,
-    /// `schema-column-type`; each names all its tables or columns.
     pub fn check(&self) -> Result<(), Failure> {
         let (mut missing_tables, mut missing, mut extra, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for table in &self.mapping.tables {
@@ -236,9 +253,6 @@ impl Schema {
     }
 
     /// The same for a cutover, to which unknown columns do not matter: rows are whole there.
-    ///
-    /// # Errors
-    /// `schema-missing-table`, `schema-missing-column`, `schema-column-type`
     pub(crate) fn check_known(&self) -> Result<(), Failure> {
         match self.check() {
             Err(failure) if failure.kind == FailureKind::ExtraColumn => Ok(()),

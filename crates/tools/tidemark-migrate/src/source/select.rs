@@ -7,12 +7,10 @@ use super::schema::is_number;
 use crate::mapping::{Join, Table};
 use crate::row::OWNER;
 
-/// A name as an identifier.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as a literal.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -41,14 +41,11 @@ const ROW_BYTES: u64 = 2 * 1024;
 
 /// The run, and the options of the transformation.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
-    folder: RunFolderArgument,
+    pub(crate) folder: RunFolderArgument,
     #[command(flatten)]
-    mapping: MappingArguments,
-    /// Transforms again in a run that already has items; items that were loaded are not removed.
-    #[arg(long)]
-    again: bool,
+    pub(crate) mapping: MappingArguments,
 }
 
 /// The manifest of the items.
@@ -82,9 +79,6 @@ impl Items {
     }
 
     /// The items of a run.
-    ///
-    /// # Errors
-    /// `run-incomplete` if the run has no items.
     pub fn of(run: &Run) -> Result<Self, Failure> {
         let items = run.read(ITEMS)?;
         items.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no items: run `transform` first"))
@@ -96,9 +90,8 @@ impl Items {
     }
 }
 
-/// The command.
 pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
-    let Arguments { folder, mapping, again } = arguments;
+    let Arguments { folder, mapping } = arguments;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
@@ -107,26 +100,14 @@ pub(crate) fn run(arguments: Arguments, product: &Product) -> Result<Report, Fai
     let mut world = mapping.world(product, &manifest.run, manifest.taken_at)?;
     world.json_columns = json_columns(&manifest.columns);
     if manifest.mapping != world.mapping.digest {
-        return Err(FailureKind::Options.because("the rows were exported with another mapping: run `export --again`"));
+        return Err(FailureKind::Options.because("the rows were exported with another mapping: run `export` again"));
     }
-    let made: Option<Items> = run.read(ITEMS)?;
-    let items = match made.filter(|made| !again && made.export == manifest.tables) {
-        Some(_) if run.has_report("transform") => {
-            return Err(FailureKind::RunExists.because("the run already has items; --again transforms again"));
-        }
-        // The items were complete, and the process was killed before the report.
-        Some(items) => items,
-        None => transform(&run, &manifest, &world)?,
-    };
+    let items = transform(&run, &manifest, &world)?;
     let report = report(&items);
     run.write_report("transform", &report)?;
     Ok(report)
 }
 
-/// Makes the items of a run.
-///
-/// # Errors
-/// `run-folder`, `run-changed`, and `mapping` if two items of different rows have one key.
 pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World) -> Result<Items, Failure> {
     let rows: u64 = manifest.tables.values().map(|written| written.lines).sum();
     let has_shared = world.mapping.tables.iter().any(|table| partition::has_shared(table));
@@ -147,7 +128,6 @@ pub(crate) fn transform(run: &Run, manifest: &Manifest, world: &World) -> Result
     Ok(items)
 }
 
-/// The size of the exported rows.
 fn export_bytes(run: &Run, manifest: &Manifest) -> u64 {
     let files = manifest.tables.keys().map(|table| std::fs::metadata(run.path(&export::file(table))));
     files.map(|file| file.map_or(0, |file| file.len())).sum()

@@ -31,7 +31,6 @@ struct RejectLine<'r> {
     row: &'r RawValue,
 }
 
-/// The output of a transformation.
 pub(super) struct Output<'o> {
     run: &'o Run,
     world: &'o World,
@@ -48,7 +47,6 @@ impl<'o> Output<'o> {
     pub(super) fn create(run: &'o Run, world: &'o World, weight: u64) -> Result<Self, Failure> {
         // From here on the run has no items until all are made again.
         run.remove(ITEMS)?;
-        run.remove_report("transform")?;
         run.fresh_folder("items")?;
         let parts = parts_for(weight, ROWS_PER_FILE).max(FILES_MIN);
         Ok(Self {

@@ -7,7 +7,7 @@ use super::claims::{Claim, LostClaims};
 use super::spread::ExportedRow;
 use crate::Failure;
 use crate::item::Item;
-use crate::mapping::{Candidate, OnConflict, OwnerRow, RowItems, Table, World};
+use crate::mapping::{OnConflict, OwnerRow, RowItems, Table, World};
 use crate::reject::{Reason, Reject};
 
 /// A row that is migrated, unless it loses a key.
@@ -26,7 +26,6 @@ pub(super) struct RejectedRow {
     pub(super) reject: Reject,
     /// Whether the row is migrated except for a part of it.
     pub(super) kept: bool,
-    /// The row's JSON.
     pub(super) line: String,
 }
 
@@ -92,7 +91,7 @@ pub(super) fn kept_rows(
         let row = &exported.row;
         made.push(wanted(&row.table).then(|| {
             let owner = row.owner.as_ref().and_then(|owner| owners.get(owner.as_str()));
-            world.items(Candidate { row, owner })
+            world.items(row, owner)
         }));
     }
     for (exported, made) in rows.into_iter().zip(made) {

@@ -76,7 +76,6 @@ impl<'s> Spread<'s> {
         Ok(Self { run, tables, files })
     }
 
-    /// The number of files.
     pub(super) fn files(&self) -> usize {
         self.files.len()
     }

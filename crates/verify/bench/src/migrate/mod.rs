@@ -102,7 +102,7 @@ async fn migrate(work: &Path, users: u32) -> Result<Rates> {
     let (work, url) = (work.display().to_string(), engine.url());
     let flags = |phase: &'static str| match phase {
         "transform" => vec!["--source-zone", "UTC", "--set", "log_zone=Asia/Tokyo", "--without", "key"],
-        "load" => vec!["--endpoint", &url, "--table", &table, "--rate", "1000000", "--parallel", "8"],
+        "load" => vec!["--endpoint", &url, "--table", &table, "--rate", "1000000"],
         _ => vec!["--endpoint", &url, "--table", &table, "--strict"],
     };
     let mut seconds = BTreeMap::new();

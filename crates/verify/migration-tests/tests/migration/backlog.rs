@@ -14,7 +14,6 @@ use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, Writer};
 
 use super::cutover::{compared, run_of, sides};
-use super::stuck::loaded;
 
 /// Longer than `dual` may take by far, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,7 +24,7 @@ const WRITERS: usize = 3;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn dual_phase_ends_while_programs_keep_writing_to_one_user() {
     let mut migration = Migration::new(71, 20).await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let sql = "SELECT user_id FROM medication_logs GROUP BY 1 ORDER BY count(*) DESC LIMIT 1";
     let user: String = client.query_one(sql, &[]).await.unwrap().get(0);
@@ -63,7 +62,7 @@ async fn dual_phase_ends_while_programs_keep_writing_to_one_user() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn follow_replicates_foreign_changes_until_interrupted() {
     let mut migration = Migration::new(73, 4).await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let arguments = migration.arguments("cutover", &["--to", "dual", "--follow"]);
@@ -86,7 +85,7 @@ async fn follow_replicates_foreign_changes_until_interrupted() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_writer_does_not_wait_for_the_backlog_of_others() {
     let mut migration = Migration::new(72, 4).await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let sql = "INSERT INTO medication_logs (user_id, has_bleeding, created_at, updated_at)

@@ -25,9 +25,7 @@ async fn captured(seed: u64) -> (Migration, Client, Client) {
 }
 
 async fn load(migration: &Migration) {
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.loaded().await.unwrap();
 }
 
 fn code(error: &tokio_postgres::Error) -> &str {

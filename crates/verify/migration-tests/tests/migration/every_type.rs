@@ -12,7 +12,6 @@ use tidemark_migrate::{Command, FailureKind, PhaseOutcome, Product, run_quietly}
 use tokio_postgres::Client;
 
 use super::cutover::{compared, killed};
-use super::stuck::loaded;
 
 /// Each type with two values.
 const TYPES: &[(&str, &str, &str)] = &[
@@ -193,7 +192,7 @@ async fn table_with_every_type_moves_and_returns_unchanged() {
     assert_eq!(report.json["stops"], serde_json::json!([]), "{}", report.text);
     assert!(report.text.contains("(jsonb): 8 of 12 compared values"), "{}", report.text);
 
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     let writer_mapping = Mapping::read(mapping_text, &[]).unwrap();
     let mut random = fastrand::Rng::with_seed(5);
     for (round, (to, side)) in

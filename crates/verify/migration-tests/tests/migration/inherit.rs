@@ -38,10 +38,7 @@ async fn address_and_login_pass_to_the_next_waiting_user() {
     let mut migration = Migration::new(91, 0).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     client.batch_execute(&format!("DROP SCHEMA public CASCADE; CREATE SCHEMA public; {SCHEMA}; {ROWS}")).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.captured_and_loaded().await.unwrap();
     assert_eq!(holder(&migration, ADDRESS).await.as_deref(), Some("ann"));
     assert_eq!(holder(&migration, "ACCOUNT#google#7").await.as_deref(), Some("ann"));
 

@@ -5,7 +5,6 @@
 mod any_schema;
 mod backlog;
 mod capture;
-mod check;
 mod cutover;
 mod every_type;
 mod faults;

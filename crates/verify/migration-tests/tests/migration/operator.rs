@@ -10,10 +10,7 @@ use tidemark_migrate::{FailureKind, PhaseOutcome};
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn repair_corrects_named_differences_and_finished_needs_none() {
     let migration = Migration::new(95, 30).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%"] {
         migration.phase("cutover", &["--to", to]).await.unwrap();
     }
@@ -61,7 +58,7 @@ async fn repair_corrects_named_differences_and_finished_needs_none() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn repair_needs_a_known_user_or_differences() {
     let migration = Migration::new(97, 4).await.unwrap();
-    super::stuck::loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let unknown = migration.phase("repair", &["--user", "nobody"]).await.unwrap_err();
     assert!(unknown.kind == FailureKind::Options && unknown.detail.contains("nobody"), "{unknown}");
@@ -74,21 +71,4 @@ async fn repair_needs_a_known_user_or_differences() {
         Command::new(binary("okusuri-migrate").unwrap()).args(migration.arguments("check", &[])).output().unwrap();
     let told = String::from_utf8_lossy(&check.stdout);
     assert!(told.contains("\"isOld\":true"), "{told}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn missing_credentials_are_named() {
-    let migration = Migration::new(96, 4).await.unwrap();
-    migration.phase("export", &[]).await.unwrap();
-    migration.phase("transform", &[]).await.unwrap();
-    let run = migration.folder.path().join("run");
-    let output = Command::new(binary("okusuri-migrate").unwrap())
-        .args(["load", "--json", "--table", Database::OKUSURI, "--run"])
-        .arg(run)
-        .env_clear()
-        .envs([("AWS_REGION", "us-east-1"), ("AWS_EC2_METADATA_DISABLED", "true"), ("HOME", "/nonexistent")])
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(told.contains(r#""type":"table-credentials""#), "{told}{}", String::from_utf8_lossy(&output.stderr));
 }

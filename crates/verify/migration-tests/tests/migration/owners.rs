@@ -7,7 +7,6 @@ use tidemark_migrate::cutover::{Side, WriteError, Writer};
 use tidemark_migrate::mapping::Mapping;
 
 use super::cutover::compared;
-use super::stuck::loaded;
 
 const SCHEMA: &str = "
     CREATE TABLE members (id uuid PRIMARY KEY, name text NOT NULL);
@@ -58,7 +57,7 @@ fn member(n: u8) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_row_is_stored_with_its_parents_owner_or_refused() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     let mapping = Mapping::read(MAPPING, &[]).unwrap();
     let row = |table: &str, json: Value| mapping.row(table, &json.to_string()).unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
@@ -117,7 +116,7 @@ async fn a_row_is_stored_with_its_parents_owner_or_refused() {
 async fn owner_with_a_padded_id_is_one_owner() {
     let mut migration = Migration::of_schema(&SCHEMA.replace("uuid", "char(40)"), MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     client.batch_execute("UPDATE members SET name = 'New'; UPDATE loans SET note = 'x'").await.unwrap();
     for to in ["dual", "100%"] {
         compared(&migration, to).await;

@@ -8,6 +8,7 @@ use tests::binary;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 use super::cutover::assert_untouched;
+use super::init::{LIBRARY, draft};
 
 const FLAGS: [&str; 2] = ["--confirm", "okusuri"];
 
@@ -45,4 +46,19 @@ async fn a_rehearsal_takes_every_step_and_leaves_nothing_behind() {
     let after: String = client.query_one(rows, &[]).await.unwrap().get(0);
     assert_eq!(before, after);
     assert_untouched(&client).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rehearsal_takes_a_draft_of_init_as_it_is() {
+    let mut migration = Migration::of_schema(LIBRARY, "").await.unwrap();
+    let made = draft(&migration.postgres, &[]).await["mapping"].as_str().unwrap().to_owned();
+    migration.product.mapping = Some(Box::leak(made.into_boxed_str()));
+    migration.phase("rehearse", &FLAGS).await.unwrap();
+    let report = migration.json("report-rehearse.json").unwrap();
+    for step in [6, 8, 9] {
+        let text = report["steps"][step]["text"].as_str().unwrap();
+        assert!(text.contains("and 0 items differ"), "{text}");
+    }
+    assert_eq!(migration.items().await.unwrap().len(), 0);
+    assert_untouched(&migration.postgres.client().await.unwrap()).await;
 }

@@ -13,7 +13,6 @@ use tokio_postgres::Client;
 
 use super::any_schema;
 use super::cutover::compared;
-use super::stuck::loaded;
 
 const SCHEMA: &str = "
     CREATE TABLE members (id text PRIMARY KEY, name text);
@@ -72,7 +71,7 @@ async fn items_of(migration: &Migration, member: &str) -> Vec<String> {
 async fn dual() -> (Migration, Client) {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     assert_eq!(migration.phase("cutover", &["--to", "dual", "--compare"]).await.unwrap(), PhaseOutcome::Done);
     (migration, client)
 }
@@ -196,7 +195,7 @@ async fn value_left_out_since_the_export_is_reported() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn comparison_of_both_sides_checks_markers() {
     let migration = Migration::of_schema(any_schema::SCHEMA, any_schema::MAPPING).await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     compared(&migration, "dual").await;
     // A marker that leads to another customer, and one that nobody has.
     let s = |text: &str| AttributeValue::S(text.to_owned());
@@ -253,7 +252,7 @@ on_conflict = \"leave-out\"
     );
     let mut migration = Migration::of_schema(schema, Box::leak(mapping.into_boxed_str())).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     let update = "UPDATE tags SET label = 'label' WHERE id < 3; UPDATE tags SET colour = 'colour' WHERE id > 2";
     client.batch_execute(update).await.unwrap();
     assert_eq!(migration.phase("cutover", &["--to", "dual", "--compare"]).await.unwrap(), PhaseOutcome::Done);

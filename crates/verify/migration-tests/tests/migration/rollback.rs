@@ -8,9 +8,7 @@ use migration_tests::{Migration, Postgres};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 async fn loaded(migration: &Migration) {
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.loaded().await.unwrap();
 }
 
 /// A migration whose users are all in DynamoDB.

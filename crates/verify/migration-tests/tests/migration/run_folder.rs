@@ -9,10 +9,7 @@ use super::cutover::assert_untouched;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     let mut migration = Migration::new(19, 8).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.captured_and_loaded().await.unwrap();
     let elsewhere = |argument| if argument == "log_zone=Asia/Tokyo" { "log_zone=UTC".to_owned() } else { argument };
     let other_zone = migration.arguments("cutover", &["--to", "dual"]).into_iter().map(elsewhere).collect();
     let refused = migration.run_arguments(other_zone).await.unwrap_err();
@@ -21,7 +18,7 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     let items = migration.items().await.unwrap();
 
     // Loading again would restore items that were deleted meanwhile.
-    for (name, more) in [("export", &["--again"][..]), ("transform", &["--again"]), ("load", &["--into-existing"])] {
+    for (name, more) in [("export", &[][..]), ("transform", &[]), ("load", &["--into-existing"])] {
         let refused = migration.phase(name, more).await.unwrap_err();
         assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");
     }
@@ -83,10 +80,7 @@ async fn a_capture_is_rolled_back_before_the_table_exists() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_key_than_that_of_the_items_is_refused() {
     let migration = Migration::new(91, 8).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.captured_and_loaded().await.unwrap();
     let key = migration.folder.path().join("key");
     let right = std::fs::read_to_string(&key).unwrap();
     std::fs::write(&key, right.to_uppercase()).unwrap();
@@ -119,9 +113,7 @@ async fn load_after_a_rollback_loads_all_items_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_mapping_is_refused() {
     let migration = Migration::new(93, 8).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.loaded().await.unwrap();
     let mapping = migration.folder.path().join("other.toml");
     let other = format!("{}\n# Changed.", migration.product.mapping.unwrap());
     std::fs::write(&mapping, other).unwrap();
@@ -132,10 +124,7 @@ async fn another_mapping_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn run_folder_restored_from_json_continues_and_rolls_back() {
     let migration = Migration::new(94, 8).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     for entry in std::fs::read_dir(migration.path("")).unwrap() {
         let path = entry.unwrap().path();

@@ -8,7 +8,6 @@ use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tokio_postgres::Client;
 
 use super::cutover::{assert_untouched, compared};
-use super::stuck::loaded;
 
 const SCHEMA: &str = "
     CREATE TYPE kind AS ENUM ('book', 'disc');
@@ -74,7 +73,7 @@ async fn notes(migration: &Migration) -> usize {
 async fn a_changed_table_stops_every_command_with_the_difference() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     for (change, _, _) in CHANGES {
         assert_eq!(alter(&client, change).await, Err("TM004".to_owned()), "{change}");
@@ -124,7 +123,7 @@ async fn a_changed_table_stops_every_command_with_the_difference() {
 async fn repair_that_removes_an_attribute_everywhere_is_refused() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     // Changes that nobody records.
     let unrecorded = |rows: &str| {

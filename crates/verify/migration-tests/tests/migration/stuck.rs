@@ -33,19 +33,11 @@ fn log(user: &str) -> Row {
     )
 }
 
-/// From the capture to the load.
-pub(super) async fn loaded(migration: &Migration) {
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn stuck_row_blocks_only_its_user_and_is_set_aside() {
     let mut migration = Migration::new(61, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let run = run_of(&mut migration).await;
     let writer = Writer::new(sides(&migration, &run).await);
@@ -102,7 +94,7 @@ async fn user_with_an_oversized_id_stays_in_postgresql() {
     let long = "x".repeat(2_100);
     let insert = r#"INSERT INTO "user" (id, name) VALUES ($1, 'long')"#;
     client.execute(insert, &[&long]).await.unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     client.execute(r#"UPDATE "user" SET name = 'longer' WHERE id = $1"#, &[&long]).await.unwrap();
     for to in ["dual", "50%", "100%"] {
         assert_eq!(migration.phase("cutover", &["--to", to, "--compare"]).await.unwrap(), PhaseOutcome::Done, "{to}");
@@ -116,7 +108,7 @@ async fn user_with_an_oversized_id_stays_in_postgresql() {
 
     // A finished cutover refuses this user's writes in PostgreSQL, too.
     std::fs::remove_dir_all(migration.path("")).unwrap();
-    loaded(&migration).await;
+    migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%", "finished"] {
         migration.phase("cutover", &["--to", to]).await.unwrap();
     }

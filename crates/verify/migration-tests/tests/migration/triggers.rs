@@ -77,10 +77,7 @@ async fn item(migration: &Migration, sort: &str) -> BTreeMap<String, String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn both_sides_store_what_defaults_triggers_and_computed_columns_give() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%"] {
         migration.phase("cutover", &["--to", to]).await.unwrap();
     }

@@ -11,7 +11,7 @@ use crate::{Failure, FailureKind};
 
 /// Refuses to finish while items differ: afterwards, PostgreSQL's rows are no measure any more.
 pub(super) async fn compare_before_finished(run: &Run, sides: &Sides, arguments: &Arguments) -> Result<Value, Failure> {
-    let (compared, first) = compare(run, sides, Sample::ALL, arguments.parallel.into()).await?;
+    let (compared, first) = compare(run, sides, Sample::ALL).await?;
     match first {
         Some(first) if !arguments.accept_differences => Err(FailureKind::Cutover.because(format!(
             "{} items differ from PostgreSQL's rows, the first is {first}; all are in {DIFFERENCES}. \
@@ -25,12 +25,7 @@ pub(super) async fn compare_before_finished(run: &Run, sides: &Sides, arguments:
 
 /// Compares the users of the sample, and writes each difference to a file. Also returns the first
 /// one.
-pub(super) async fn compare(
-    run: &Run,
-    sides: &Sides,
-    sample: Sample,
-    parallel: usize,
-) -> Result<(Value, Option<Difference>), Failure> {
+pub(super) async fn compare(run: &Run, sides: &Sides, sample: Sample) -> Result<(Value, Option<Difference>), Failure> {
     let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
     let mut shown = Vec::new();
     let mut take = |difference: Difference| {
@@ -40,10 +35,10 @@ pub(super) async fn compare(
         }
         Ok(())
     };
-    let (users, late) = sides.compare_all(sample, parallel, &mut take).await?;
+    let (users, late) = sides.compare_all(sample, &mut take).await?;
     let has_markers = !sides.mapping().markers.is_empty();
     if sample.percent == 100 && has_markers {
-        sides.broken_markers(run, parallel, &mut take).await?;
+        sides.broken_markers(run, &mut take).await?;
     }
     let mut json = json!({ "users": users, "late": late, "differences": lines.finish()?.lines, "first": shown });
     if sample.percent < 100 {

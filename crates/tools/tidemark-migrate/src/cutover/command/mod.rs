@@ -39,7 +39,7 @@ const SHOWN_MAX: usize = 20;
 
 /// The run, both databases, and the phase.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     sides: SidesArguments,
     /// The phase to go to: capture (before the export), dual (after load and check), 1% to 100%,
@@ -69,12 +69,17 @@ pub struct Arguments {
     /// until Ctrl-C.
     #[arg(long, requires = "to")]
     follow: bool,
-    /// The number of users that are moved at once.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
-    parallel: u16,
 }
 
-/// The command.
+impl Arguments {
+    /// Goes to a phase, and perhaps compares all items then.
+    pub(crate) fn to(sides: SidesArguments, goal: Goal, is_compared: bool) -> Self {
+        let (application_role, way_back) = (None, None);
+        let (accept_differences, follow, compare) = (false, false, is_compared.then_some(100));
+        Self { sides, to: Some(goal), application_role, compare, accept_differences, way_back, follow }
+    }
+}
+
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let (postgres, database) = arguments.sides.postgres(product).await?;
@@ -111,7 +116,6 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         sides.postgres.grant(role).await?;
     }
     let start = Instant::now();
-    let parallel = usize::from(arguments.parallel);
     let (mut moved, mut replicated) = (0, 0);
     let mut compared = None;
     let stuck = StuckUsers::default();
@@ -128,20 +132,20 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         }
         sides.dynamo.enable_replication().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
-        replicated += sides.replicate_all(parallel, &stuck).await?;
-        moved += sides.move_users(target, parallel, &stuck).await?;
+        replicated += sides.replicate_all(&stuck).await?;
+        moved += sides.move_users(target, &stuck).await?;
         if goal.phase == Phase::Finished {
             stuck.check()?;
             compared = Some(compare_before_finished(&run, &sides, &arguments).await?);
             // From here on PostgreSQL refuses unknown users. The users who came before are moved in
             // the last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
-            moved += sides.move_users(target, parallel, &stuck).await?;
+            moved += sides.move_users(target, &stuck).await?;
         }
-        replicated += sides.replicate_all(parallel, &stuck).await?;
+        replicated += sides.replicate_all(&stuck).await?;
     }
     if arguments.follow && matches!(goal.phase, Phase::Dual | Phase::Percent) {
-        replicated += follow(&sides, parallel, &stuck).await?;
+        replicated += follow(&sides, &stuck).await?;
     }
     let plan = sides.postgres.plan().await?.unwrap_or(plan);
     let mut is_clean = true;
@@ -149,12 +153,12 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         if let Some(days) = arguments.way_back {
             sides.postgres.allow_way_back(days).await?;
         }
-        is_clean = sides.finish(parallel).await?;
+        is_clean = sides.finish().await?;
     }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
     if let Some(percent) = arguments.compare.filter(|_| compared.is_none() && !is_over) {
         let sample = Sample { percent, seed: jiff::Timestamp::now().as_second() };
-        compared = Some(compare(&run, &sides, sample, parallel).await?.0);
+        compared = Some(compare(&run, &sides, sample).await?.0);
     }
     if let Some((until, _)) = sides.postgres.way_back_until().await? {
         more["wayBackUntil"] = json!(until);
@@ -185,7 +189,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 /// Replicates pending changes again and again. Ctrl-C ends it when a pass has ended. It waits as
 /// long as the pass before took, so it slows down with both databases, and longer while DynamoDB is
 /// too busy to answer.
-async fn follow(sides: &Sides, parallel: usize, stuck: &StuckUsers) -> Result<u64, Failure> {
+async fn follow(sides: &Sides, stuck: &StuckUsers) -> Result<u64, Failure> {
     let (mut stop, mut all) = (pin!(tokio::signal::ctrl_c()), 0);
     let (mut took, mut refused) = (Duration::ZERO, 0);
     tell("Replicating changes until Ctrl-C.");
@@ -195,7 +199,7 @@ async fn follow(sides: &Sides, parallel: usize, stuck: &StuckUsers) -> Result<u6
             () = tokio::time::sleep(rest(took, refused)) => {}
         }
         let start = Instant::now();
-        match sides.replicate_all(parallel, stuck).await {
+        match sides.replicate_all(stuck).await {
             Ok(replicated) => {
                 refused = 0;
                 all += replicated;

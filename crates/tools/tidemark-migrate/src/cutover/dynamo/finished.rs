@@ -6,10 +6,10 @@ use futures::{Stream, StreamExt, stream};
 use store_base::{Table, n, s, unless_condition_failed};
 
 use super::outbox::OutboxPlace;
-use super::{Attributes, Dynamo, SHARDS, failed, query, text};
+use super::{Attributes, Dynamo, SHARDS, failed, query};
 use crate::Failure;
 use crate::cutover::ownership::{Ownership, Side};
-use crate::item::Key;
+use crate::item::{Key, text};
 use crate::mapping::Target;
 
 /// The partition with one item for each finished cutover.
@@ -38,7 +38,6 @@ impl Dynamo {
         Ok(request.send().await.map_err(failed)?.item.is_some())
     }
 
-    /// The application's table.
     pub(in crate::cutover) fn table(&self) -> &Table {
         &self.table
     }

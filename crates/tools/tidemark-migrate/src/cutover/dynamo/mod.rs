@@ -22,7 +22,7 @@ use store_base::{StoreError, Table, TransactionOutcome, n, patient_backoff, s, u
 use super::item_writes::ItemWrites;
 use super::outbox_entry::OutboxEntry;
 use super::ownership::{Ownership, bucket};
-use crate::item::{Attributes, Item, Key};
+use crate::item::{Attributes, Item, Key, text};
 use crate::mapping::{Extension, Target, World};
 use crate::{Failure, FailureKind};
 
@@ -80,7 +80,6 @@ pub(super) enum Fence<'a> {
 /// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DynamoWrite {
-    /// The change was written.
     Written,
     /// The ownership record has changed; nothing was written.
     Stale,
@@ -91,10 +90,6 @@ pub(super) enum DynamoWrite {
 fn number<T: std::str::FromStr + Default>(item: &Attributes, name: &str) -> T {
     let number = item.get(name).and_then(|value| value.as_n().ok());
     number.and_then(|number| number.parse().ok()).unwrap_or_default()
-}
-
-fn text<'a>(item: &'a Attributes, name: &str) -> &'a str {
-    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
 }
 
 fn refused(error: impl std::fmt::Display) -> Failure {
@@ -112,7 +107,6 @@ impl Dynamo {
         Self { table, target, extension, run: run.to_owned() }
     }
 
-    /// The cutover's id.
     pub(super) fn run(&self) -> &str {
         &self.run
     }
@@ -121,7 +115,6 @@ impl Dynamo {
         Key { partition, sort }.attributes(&self.target)
     }
 
-    /// The sort key of an item.
     fn sort_of<'a>(&self, item: &'a Attributes) -> &'a str {
         text(item, &self.target.sort)
     }
@@ -368,7 +361,6 @@ impl Dynamo {
         Ok(all)
     }
 
-    /// One item.
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Attributes>, Failure> {
         let request = self.table.get_item(key.attributes(&self.target)).consistent_read(true);
         Ok(request.send().await.map_err(failed)?.item)

@@ -6,10 +6,11 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::Select;
 use store_base::s;
 
-use super::{Attributes, Dynamo, SHARDS, VERSION_MAX, failed, text};
+use super::{Attributes, Dynamo, SHARDS, VERSION_MAX, failed};
 use crate::cutover::outbox_entry::OutboxEntry;
 use crate::cutover::ownership::bucket;
 use crate::cutover::postgres::table_of;
+use crate::item::text;
 use crate::mapping::Mapping;
 use crate::row::Row;
 use crate::{Failure, FailureKind};

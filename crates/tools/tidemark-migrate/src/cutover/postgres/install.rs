@@ -207,7 +207,6 @@ impl Postgres {
         .await
     }
 
-    /// Carries out statements as one transaction.
     async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
         let done = self.client.batch_execute(&format!("BEGIN; {sql}; COMMIT")).await;
         if done.is_err() {

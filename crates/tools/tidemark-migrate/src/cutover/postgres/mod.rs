@@ -26,7 +26,6 @@ use crate::{Failure, FailureKind};
 /// The error code that the triggers raise if PostgreSQL does not own the user.
 const MOVED: &str = "TM001";
 
-/// The number of users per page.
 const USERS_PER_PAGE: i64 = 1_000;
 
 /// The number of a user's changes that are replicated in one pass.
@@ -59,9 +58,6 @@ fn unreadable(what: &str, error: impl std::fmt::Display) -> Failure {
 
 impl Postgres {
     /// The application's tables in a schema of this name.
-    ///
-    /// # Errors
-    /// If PostgreSQL does not answer; `schema-changed`.
     pub async fn open(client: Client, schema: &str, mapping: &Arc<Mapping>) -> Result<Self, Failure> {
         check_unchanged(&client).await?;
         Self::open_changed(client, schema, mapping).await
@@ -73,17 +69,14 @@ impl Postgres {
         Ok(Self { client: Arc::new(client), schema })
     }
 
-    /// The connection.
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Whether the connection has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
-    /// The schema of the tables.
     pub(super) fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -151,7 +144,6 @@ impl Postgres {
         Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
     }
 
-    /// Records the phase of the cutover.
     pub(super) async fn set_phase(&self, phase: Phase, percent: u8) -> Result<(), Failure> {
         // A cutover that is still running elsewhere must not undo the start of a rollback.
         let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()

@@ -36,7 +36,6 @@ fn of_key(table: &Table) -> Vec<Similar> {
 }
 
 impl Postgres {
-    /// The own row of an owner.
     pub(in crate::cutover) async fn user(&self, user: &str) -> Result<Option<Row>, Failure> {
         let mapping = &self.schema.mapping;
         let Some(kind) = mapping.kind_of(user) else { return Ok(None) };

@@ -14,7 +14,6 @@ use crate::source::{Restricted, source_failure};
 /// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cutover) enum PostgresWrite {
-    /// The row was written.
     Written,
     /// This side does not own the user; nothing was written.
     NotOwner,

@@ -7,8 +7,8 @@ use futures::{StreamExt, stream};
 use serde::Serialize;
 
 use crate::Failure;
-use crate::cutover::PREFIX;
 use crate::cutover::sides::Sides;
+use crate::cutover::{PARALLEL, PREFIX};
 use crate::run::{LineWriter, Run};
 use crate::terminal::Progress;
 
@@ -25,13 +25,12 @@ pub(crate) struct Returned {
     pub(crate) owners: u64,
     pub(crate) new_owners: u64,
     pub(crate) rows: u64,
-    /// The lines of the file.
     pub(crate) not_returned: u64,
 }
 
 impl Sides {
     /// Brings the rows of all owners to the state of their items. May be repeated.
-    pub(crate) async fn return_all(&self, run: &Run, parallel: usize, is_dry_run: bool) -> Result<Returned, Failure> {
+    pub(crate) async fn return_all(&self, run: &Run, is_dry_run: bool) -> Result<Returned, Failure> {
         let mut returned = Returned { new_owners: self.list_new_owners(run).await?, ..Returned::default() };
         let mut lines = LineWriter::create(run.path(NOT_RETURNED))?;
         let progress = Progress::new(self.postgres.users().await? + returned.new_owners, "returned");
@@ -41,11 +40,10 @@ impl Sides {
             let Some((user, _)) = users.last() else { break };
             last.clone_from(user);
             let users = users.into_iter().map(|(user, _)| Ok(user));
-            self.return_some(users, (parallel, is_dry_run), &mut returned, &mut lines, |done| progress.inc(done))
-                .await?;
+            self.return_some(users, is_dry_run, &mut returned, &mut lines, |done| progress.inc(done)).await?;
         }
         let new = run.read_lines(NEW_OWNERS)?;
-        self.return_some(new, (parallel, is_dry_run), &mut returned, &mut lines, |done| progress.inc(done)).await?;
+        self.return_some(new, is_dry_run, &mut returned, &mut lines, |done| progress.inc(done)).await?;
         returned.not_returned = lines.finish()?.lines;
         Ok(returned)
     }
@@ -53,13 +51,13 @@ impl Sides {
     async fn return_some(
         &self,
         owners: impl Iterator<Item = Result<String, Failure>>,
-        (parallel, is_dry_run): (usize, bool),
+        is_dry_run: bool,
         returned: &mut Returned,
         lines: &mut LineWriter,
         done: impl Fn(u64),
     ) -> Result<(), Failure> {
         let of_owners = stream::iter(owners).map(|owner| async move { self.return_owner(&owner?, is_dry_run).await });
-        let mut of_owners = of_owners.buffer_unordered(parallel);
+        let mut of_owners = of_owners.buffer_unordered(PARALLEL);
         while let Some(owner) = of_owners.next().await {
             let owner = owner?;
             returned.owners += 1;

@@ -14,10 +14,10 @@ pub(crate) use all_owners::NOT_RETURNED;
 use super::item_writes;
 use super::sides::Sides;
 use crate::Failure;
-use crate::item::{AS_OF, Attributes, Item, Key, RUN, VERSION};
+use crate::item::{AS_OF, Attributes, Item, Key, RUN, VERSION, text};
+use crate::mapping::Table;
 use crate::mapping::invert::{Inverse, cell};
 use crate::mapping::value::Value;
-use crate::mapping::{Candidate, Table};
 use crate::row::{Columns, Row};
 use crate::source::Restricted;
 
@@ -199,8 +199,7 @@ impl OwnerReturn<'_> {
     }
 
     fn kind<'i>(&self, item: &'i Attributes) -> &'i str {
-        let kind = item.get(&self.sides.world.mapping.target.kind);
-        kind.and_then(|kind| kind.as_s().ok()).map_or("", String::as_str)
+        text(item, &self.sides.world.mapping.target.kind)
     }
 
     /// The row of each expected item of the owner's own partitions.
@@ -212,7 +211,7 @@ impl OwnerReturn<'_> {
         let partitions = world.partitions(self.owner);
         let mut winners = BTreeMap::new();
         for (place, row) in rows.iter().enumerate() {
-            let made = world.items(Candidate { row, owner: owner.as_ref() }).map(|made| made.items).unwrap_or_default();
+            let made = world.items(row, owner.as_ref()).map(|made| made.items).unwrap_or_default();
             for item in made {
                 let is_winner = |winner: &Item| winner.rank == item.rank && winner.kind == item.kind;
                 if partitions.contains(&item.key.partition)

@@ -9,10 +9,11 @@ use crate::mapping::code::{Attribute, Code, Content, Piece, Template};
 use crate::mapping::file::{
     AttributeFile, ItemFile, KeyFile, MappingFile, OnConflictFile, OnErrorFile, TableFile, Text,
 };
+use crate::mapping::items::OnConflict;
 use crate::mapping::joined::uses_join;
 use crate::mapping::names::{AnyName, Scope};
 use crate::mapping::syntax::SyntaxError;
-use crate::mapping::table::{ConflictKind, ConflictRule, ItemSpec, Preference};
+use crate::mapping::table::{ItemSpec, Preference};
 use crate::mapping::value::{self, Value};
 use crate::reject::Reason;
 
@@ -32,7 +33,7 @@ impl Compiler<'_> {
         let is_own = key.iter().flat_map(Template::codes).any(is_own);
         let is_owners = |name: &str| file.owners.values().any(|owner| owner.table.as_ref() == name);
         let is_of_owner = file.tables.iter().any(|(name, this)| std::ptr::eq(this, table) && is_owners(name.as_ref()));
-        let on_conflict = match item.on_conflict {
+        let kind = match item.on_conflict {
             Some(OnConflictFile::RejectRow) if is_of_owner && !is_own => {
                 let why = "other owners may want this key, and an owner is not rejected for it: set `on_conflict` to \"leave-out\" or \"merge\"";
                 self.error(item.key.span().start, why);
@@ -46,17 +47,18 @@ impl Compiler<'_> {
         attributes.extend(&item.attributes);
         let attributes = self.attributes(scope, attributes);
         let prefer = item.prefer.iter().map(|text| self.preference(scope, text)).collect();
-        let (kind, default) = match on_conflict {
-            OnConflictFile::RejectRow => (ConflictKind::RejectRow, Reason::DUPLICATE),
-            OnConflictFile::LeaveOut => (ConflictKind::LeaveOut, Reason::DUPLICATE),
-            OnConflictFile::Merge => (ConflictKind::Merge, Reason::DUPLICATE),
+        let reason = item.reason.clone().map_or(Reason::DUPLICATE, Reason::named);
+        let on_conflict = match kind {
+            OnConflictFile::RejectRow => OnConflict::RejectRow(reason),
+            OnConflictFile::LeaveOut => OnConflict::LeaveOut(reason),
+            OnConflictFile::Merge => OnConflict::Merge,
         };
         ItemSpec {
             kind: item.kind.as_ref().clone(),
             key,
             when: item.when.as_ref().map(|text| self.expression(scope, text)),
             is_optional: item.on_error == OnErrorFile::LeaveOut,
-            conflict: ConflictRule { kind, reason: item.reason.clone().map_or(default, Reason::named) },
+            on_conflict,
             prefer,
             attributes,
             is_own,
@@ -65,8 +67,7 @@ impl Compiler<'_> {
 
     fn preference(&mut self, scope: &Scope<'_>, text: &Text) -> Preference {
         let is_least = text.as_ref().starts_with("least ");
-        let words =
-            if is_least || text.as_ref().starts_with("greatest ") { text.as_ref().find(' ').unwrap_or(0) } else { 0 };
+        let words = if is_least { "least ".len() } else { 0 };
         let code =
             scope.expression(&text.as_ref()[words..]).map_err(|error| SyntaxError { at: error.at + words, ..error });
         let code = self.taken(text.span(), code).unwrap_or(Code::Constant(Value::Null));

@@ -15,7 +15,7 @@ use super::names::{AnyName, Scope};
 use super::syntax::SyntaxError;
 use super::table::{Column, ColumnType, Join, Owner, RejectRule, Table, TableOwner};
 use super::value::Value;
-use super::{Mapping, MappingError, MappingErrors, Marker, Parameter, Target};
+use super::{Mapping, MappingError, MappingErrors, Marker, Target};
 use crate::reject::Reason;
 
 /// Collects errors, so that all of them are shown at once.
@@ -90,16 +90,7 @@ impl Compiler<'_> {
     }
 
     fn mapping(&mut self, file: &MappingFile) -> Mapping {
-        let parameters = file.parameters.iter().map(|(name, parameter)| {
-            let parameter = Parameter {
-                kind: parameter.kind,
-                about: parameter.about.clone(),
-                is_optional: parameter.optional,
-                default: parameter.default.clone(),
-            };
-            (name.as_ref().clone(), parameter)
-        });
-        let parameters = parameters.collect();
+        let parameters = file.parameters.iter().map(|(name, of)| (name.as_ref().clone(), of.clone())).collect();
         for (name, owner) in &file.owners {
             if !file.tables.contains_key(owner.table.as_ref().as_str()) {
                 self.error(owner.table.span().start, format!("there is no table {:?}", owner.table.as_ref()));

@@ -1,7 +1,6 @@
 //! The live application moves from PostgreSQL to DynamoDB and back, while writers keep writing, and
 //! while writers and the tool are killed.
 
-use std::collections::BTreeMap;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -212,9 +211,7 @@ async fn finished_cutover_refuses_writes_and_rollback_keeps_foreign_items() {
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     let unloaded = migration.phase("cutover", &["--to", "dual"]).await.unwrap_err();
     assert_eq!(unloaded.kind, tidemark_migrate::FailureKind::RunIncomplete);
-    for name in ["export", "transform", "load"] {
-        migration.phase(name, &[]).await.unwrap();
-    }
+    migration.loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
 
     // The new application was tried out with one user.

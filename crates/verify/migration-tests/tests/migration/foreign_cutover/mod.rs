@@ -114,8 +114,6 @@ impl Moving {
                 Some(code) if code == i32::from(phase == "transform") => return,
                 Some(1) if phase == "cutover" && only_leaves_out(&output.stdout) => return,
                 None => self.kills += 1,
-                // It was killed after its last write.
-                Some(2) if kill > 0 && String::from_utf8_lossy(&output.stdout).contains("\"run-exists\"") => return,
                 Some(_) => panic!(
                     "{phase} {flags:?}: {}{}",
                     String::from_utf8_lossy(&output.stdout),

@@ -9,8 +9,6 @@ use migration_tests::Migration;
 use tests::Database;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
-use super::stuck::loaded;
-
 mod computed;
 
 const SCHEMA: &str = "
@@ -138,7 +136,7 @@ async fn finished(flags: &[&str]) -> Migration {
 }
 
 async fn to_finished(migration: &Migration, flags: &[&str]) {
-    loaded(migration).await;
+    migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%"] {
         assert_eq!(migration.phase("cutover", &["--to", to]).await.unwrap(), PhaseOutcome::Done);
     }
