@@ -179,13 +179,11 @@ impl Table {
     }
 
     /// The client, for requests that are not about items of this table.
-    #[cfg(feature = "recount")]
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 
     /// The table's name.
-    #[cfg(feature = "recount")]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
