@@ -6,14 +6,12 @@ use bots::Server;
 use domain::EntryId;
 use domain::game::{Command, Line, LineId, LineKind, Talk};
 use domain::journal::JournalStream;
-use domain::shop::{HoldTime, OrderId, OrderLines, ProductId, Quantity};
 use game_store::{CHAT_LINES_MAX, Chat, StoredLine};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use okusuri_store::{ReminderChange, Reminders};
 use reqwest::Method;
 use serde_json::json;
-use shop_store::{OrderRequest, Orders};
 use tests::browser::Browser;
 use tests::games::{self, Play};
 use tests::journal::{entry, journal};
@@ -86,17 +84,13 @@ pub(super) async fn a_reservation_expires(stack: &Stack) {
     assert!(stack.invoke("stock-watch", &event).await.unwrap().is_ok());
     assert_eq!(shop.level("saucer").await.unwrap(), (10, 0));
 
-    let line = (ProductId::new("saucer").unwrap(), Quantity::new(3).unwrap());
-    let (order_id, lines) = (OrderId::new("o-9").unwrap(), OrderLines::new(vec![line]).unwrap());
-    let now = shop.now;
-    let request = OrderRequest { order_id, lines, hold_time: HoldTime::default(), now };
-    Orders::new(&stack.table(Database::SHOP)).reserve(&request).await.unwrap();
+    shop.order("saucer", "o-9", 3).await.unwrap();
     let key = [("PK", "ORDER#o-9"), ("SK", "RESERVATION#o-9")];
     let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value.to_owned())));
     stack.dynamodb().delete_item().table_name(Database::SHOP).set_key(Some(key.into())).send().await.unwrap();
     let mut event = sample_event("stock-watch", "order-expires");
     event["Records"][0]["dynamodb"]["OldImage"]["Lines"] = json!({ "M": { "saucer": { "N": "3" } } });
-    event["Records"][0]["dynamodb"]["OldImage"]["CreatedAt"] = json!({ "S": now.to_string() });
+    event["Records"][0]["dynamodb"]["OldImage"]["CreatedAt"] = json!({ "S": shop.now.to_string() });
     assert!(stack.invoke("stock-watch", &event).await.unwrap().is_ok());
     assert_eq!(shop.level("saucer").await.unwrap(), (10, 0));
 }
