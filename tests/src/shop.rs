@@ -6,11 +6,12 @@ use aws_sdk_dynamodb::Client;
 use domain::Moment;
 use domain::ShortText;
 use domain::shop::{
-    Amount, Currency, HoldTime, IdempotencyKey, Money, OrderId, ProductForm, ProductId, Quantity, StockCount,
-    StockMovement,
+    Amount, Currency, HoldTime, IdempotencyKey, Money, OrderId, OrderLines, ProductForm, ProductId, Quantity,
+    StockCount, StockMovement,
 };
 use shop_store::{
-    ChangeError, PriceRequest, Prices, Products, PutProduct, ReservationRequest, Reservations, Stock, StockRequest,
+    ChangeError, OrderRequest, Orders, PriceRequest, Prices, Products, PutProduct, ReservationRequest, Reservations,
+    Stock, StockRequest,
 };
 use uuid::Uuid;
 
@@ -23,6 +24,7 @@ pub struct Shop {
     prices: Prices,
     stock: Stock,
     reservations: Reservations,
+    orders: Orders,
 }
 
 impl Shop {
@@ -34,6 +36,7 @@ impl Shop {
             prices: Prices::new(&store_base::Table::new(client.clone(), table)),
             stock: Stock::new(&store_base::Table::new(client.clone(), table)),
             reservations: Reservations::new(&store_base::Table::new(client.clone(), table)),
+            orders: Orders::new(&store_base::Table::new(client.clone(), table)),
         }
     }
 
@@ -118,6 +121,18 @@ impl Shop {
         Ok(())
     }
 
+    /// Keeps one product's goods for an order of its own, a quarter of an hour long.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn order(&self, id: &str, order_id: &str, quantity: i64) -> Result<()> {
+        let lines = OrderLines::new(vec![(ProductId::new(id)?, Quantity::new(quantity)?)])?;
+        let order_id = OrderId::new(order_id)?;
+        let request = OrderRequest { order_id, lines, hold_time: HoldTime::default(), now: self.now };
+        self.orders.reserve(&request).await.map_err(why)?;
+        Ok(())
+    }
+
     /// Hands an order's goods over.
     ///
     /// # Errors
@@ -185,10 +200,15 @@ pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
     ] {
         shop.reserve("plate", order_id, quantity).await?;
     }
+    for order_id in ["o-late", "o-open", "o-sent"] {
+        shop.order("cup", order_id, 1).await?;
+    }
+    shop.orders.commit(&OrderId::new("o-sent")?, shop.now, Uuid::now_v7()).await.map_err(why)?;
     shop.commit("plate", "o-committed").await?;
     shop.release("plate", "o-released").await?;
     shop.move_goods("plate", "OUT", 1, Some("o-shipped")).await?;
     shop.now = Moment::parse("2096-10-02T08:00:00Z")?;
+    shop.orders.release(&OrderId::new("o-late")?, shop.now).await.map_err(why)?;
     shop.release("plate", "o-expired").await
 }
 

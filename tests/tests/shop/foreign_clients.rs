@@ -153,7 +153,7 @@ async fn foreign_client_may_take_reserved_goods_and_commit_reports_it() {
     let commit = || reservations.commit(&cup, &order_id, now, Uuid::now_v7());
     let refused = commit().await;
     assert!(
-        matches!(refused, Err(ChangeError::Refused(SettleRefusal::Missing(StockRefusal::Insufficient(_))))),
+        matches!(refused, Err(ChangeError::Refused(SettleRefusal::Missing(_, StockRefusal::Insufficient(_))))),
         "{refused:?}"
     );
     let stock = Stock::new(&db.table(Database::SHOP));

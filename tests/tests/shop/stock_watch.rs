@@ -9,7 +9,6 @@ use domain::{Moment, TimeRange};
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::stream::BatchError;
 use serde_json::{Value, json};
-use shop_store::Reservations;
 use stock_watch::Watcher;
 use store_base::StoreError;
 use tests::journal::{journal, reader};
@@ -32,7 +31,7 @@ async fn deliver(db: &Database, records: &[Value]) -> Result<Value, BatchError<S
 
 async fn watch(db: &Database, event: &Value) -> Result<Value, BatchError<StoreError>> {
     let journal = journal(&db.client, 4, "default=400");
-    let watcher = Watcher::new(journal, Reservations::new(&db.table(Database::SHOP)));
+    let watcher = Watcher::new(journal, &db.table(Database::SHOP));
     let event = serde_json::value::to_raw_value(event).unwrap();
     Ok(serde_json::to_value(stock_watch::handle(&watcher, event, Timestamp::now()).await?).unwrap())
 }

@@ -171,6 +171,9 @@ const en = {
   setPrice: 'Set price',
   askZero: (zero: string) => `A price of ${zero} makes the product free. Press the button again to confirm.`,
   setZero: 'Yes, make it free',
+  askUnusual: (before: string, after: string) =>
+    `The price changes more than ten times: ${before} to ${after}. Press the button again to confirm.`,
+  setUnusual: 'Yes, set this price',
   createFree: 'Yes, create it as free',
   priceSet: (price: string) => `The price is now ${price}.`,
   priceSame: 'The product already has this price. Nothing was changed.',
@@ -353,6 +356,9 @@ const ja: typeof en = {
   setPrice: '価格を変更する',
   askZero: (zero) => `価格を${zero}にすると、商品は無料になります。よろしければ、もう一度ボタンを押してください。`,
   setZero: '無料にする',
+  askUnusual: (before, after) =>
+    `価格が${before}から${after}へ10倍を超えて変わります。よろしければ、もう一度ボタンを押してください。`,
+  setUnusual: 'この価格にする',
   createFree: '無料で登録する',
   priceSet: (price) => `価格を ${price} に変更しました。`,
   priceSame: 'すでにこの価格です。変更は行われていません。',

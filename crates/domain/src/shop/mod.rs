@@ -4,6 +4,7 @@ mod activity;
 mod idempotency_key;
 mod ids;
 mod money;
+mod order_lines;
 mod price;
 mod product;
 mod quantity;
@@ -16,11 +17,12 @@ pub use activity::{Action, ActionError, Activity, ActivityRange, ActivityRangeEr
 pub use idempotency_key::{IdempotencyKey, IdempotencyKeyError};
 pub use ids::{IdError, OrderId, ProductId};
 pub use money::{Amount, AmountError, Currency, CurrencyError, Money};
+pub use order_lines::{OrderLines, OrderLinesError};
 pub use price::{CurrencyMismatch, LOWEST_PRICE_WINDOW, Price, PriceChange, lowest_price, window_start};
 pub use product::{Product, ProductForm, ProductRefusal};
 pub use quantity::{Adjustment, Quantity, QuantityError, StockCount};
 pub use reservation::{
-    HoldTime, HoldTimeError, Reservation, ReservationState, ReservationStateError, SettleError, SettleOutcome,
+    HoldTime, HoldTimeError, Order, Reservation, ReservationState, ReservationStateError, SettleError, SettleOutcome,
     Settlement,
 };
 pub use row::{RowId, RowIdError};

@@ -42,6 +42,11 @@ impl Quantity {
     pub fn get(self) -> u64 {
         u64::from(self.0)
     }
+
+    /// Both together.
+    pub fn plus(self, other: Self) -> Result<Self, QuantityError> {
+        Self::new(i64::from(self.0) + i64::from(other.0))
+    }
 }
 
 impl Adjustment {

@@ -5,16 +5,16 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{OrderId, Quantity};
+use super::{OrderId, OrderLines, Quantity};
 use crate::{Moment, MomentError};
 
-/// Stock held for an order.
+/// Stock held for an order: pieces of one product, or all lines of an [`Order`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reservation {
+pub struct Reservation<Goods = Quantity> {
     /// The order.
     pub order_id: OrderId,
-    /// The number of pieces.
-    pub quantity: Quantity,
+    /// The number of pieces, or the lines.
+    pub goods: Goods,
     /// When the reservation was made.
     pub created_at: Moment,
     /// The first moment at which the reservation is no longer valid.
@@ -22,6 +22,9 @@ pub struct Reservation {
     /// The state.
     pub state: ReservationState,
 }
+
+/// An order of several lines. They are reserved, committed, released and expire together.
+pub type Order = Reservation<OrderLines>;
 
 /// The state of a reservation. It changes at most once, from [`ReservationState::Open`] to
 /// [`ReservationState::Settled`].
@@ -78,22 +81,22 @@ pub enum SettleOutcome {
     Before,
 }
 
-impl Reservation {
+impl<Goods: PartialEq> Reservation<Goods> {
     /// A new reservation.
     ///
     /// # Errors
     /// The hold time would end after the last supported moment.
-    pub fn new(order_id: OrderId, quantity: Quantity, hold_time: HoldTime, now: Moment) -> Result<Self, MomentError> {
+    pub fn new(order_id: OrderId, goods: Goods, hold_time: HoldTime, now: Moment) -> Result<Self, MomentError> {
         let expires_at = now.timestamp().checked_add(hold_time.duration()).map_err(|_| MomentError::OutOfRange)?;
         let expires_at = Moment::new(expires_at)?;
-        Ok(Self { order_id, quantity, created_at: now, expires_at, state: ReservationState::Open })
+        Ok(Self { order_id, goods, created_at: now, expires_at, state: ReservationState::Open })
     }
 
-    /// Whether a request for this quantity and hold time repeats the request that made this
+    /// Whether a request for these goods and this hold time repeats the request that made this
     /// reservation.
-    pub fn is_for(&self, quantity: Quantity, hold_time: HoldTime) -> bool {
+    pub fn is_for(&self, goods: &Goods, hold_time: HoldTime) -> bool {
         let held = self.expires_at.timestamp().duration_since(self.created_at.timestamp());
-        self.quantity == quantity && held.unsigned_abs() == hold_time.duration()
+        self.goods == *goods && held.unsigned_abs() == hold_time.duration()
     }
 
     /// Whether the hold time is over and the stock is still held.
@@ -215,8 +218,8 @@ mod tests {
     fn a_reservation_has_an_end_and_recognises_a_repeated_request() {
         let open = reservation(ReservationState::Open);
         assert_eq!(open.expires_at, moment("2024-01-15T10:15:00Z"));
-        assert!(open.is_for(quantity(2), HoldTime::default()) && !open.is_for(quantity(3), HoldTime::default()));
-        assert!(!open.is_for(quantity(2), HoldTime::new(901).expect("a time")));
+        assert!(open.is_for(&quantity(2), HoldTime::default()) && !open.is_for(&quantity(3), HoldTime::default()));
+        assert!(!open.is_for(&quantity(2), HoldTime::new(901).expect("a time")));
     }
 
     #[test]

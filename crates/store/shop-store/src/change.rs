@@ -59,6 +59,8 @@ pub(super) struct Subject<'a> {
     pub(super) memory: &'a RefusalMemory,
     /// The sort keys of other items in the product's partition that the decision needs.
     pub(super) beside: &'a [String],
+    /// The sort key of one more, which the request does not write: it is no effect of a copy.
+    pub(super) also_read: Option<&'a str>,
     pub(super) now: Moment,
 }
 
@@ -213,7 +215,7 @@ impl Changes {
         let markers = subject.markers.iter().map(|marker| marker.sort.as_str());
         let refusal = subject.memory.beside();
         let beside = subject.beside.iter().chain(&refusal).map(String::as_str);
-        let sorts = [METADATA].into_iter().chain(markers).chain(beside);
+        let sorts = [METADATA].into_iter().chain(markers).chain(beside).chain(subject.also_read);
         let keys = sorts.map(|sort| key(&partition, sort)).collect();
         let mut beside = BTreeMap::new();
         for item in self.table.batch_get(keys, true).await? {
@@ -258,7 +260,7 @@ impl Changes {
 
     /// Sets the attributes that differ. Attributes that this version of the code does not know are
     /// kept.
-    fn update(&self, before: &Item, after: Item) -> Result<TransactWriteItem, StoreError> {
+    pub(super) fn update(&self, before: &Item, after: Item) -> Result<TransactWriteItem, StoreError> {
         let key = before.iter().filter(|(name, _)| [PARTITION_KEY, SORT_KEY].contains(&name.as_str()));
         let version =
             before.get("Version").cloned().ok_or_else(|| StoreError::unreadable("a product without a version"))?;
@@ -294,6 +296,12 @@ impl Changes {
         let update = update.update_expression(format!("SET {}{remove}", sets.join(", ")));
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
+}
+
+/// The product has fewer pieces reserved than its reservations hold: another client has written to
+/// the table.
+pub(super) fn unreadable(product_id: &ProductId) -> impl Fn(StockRefusal) -> StoreError {
+    move |why| StoreError::unreadable(format!("PRODUCT#{product_id}: {why}"))
 }
 
 /// The error for a refused stock change.

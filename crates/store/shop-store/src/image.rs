@@ -1,11 +1,11 @@
 //! Changes from the table's stream: an item before and after, read with the same row types as a
 //! query uses.
 
-use domain::shop::{Currency, Product, ProductId, Reservation, ReservationState};
+use domain::shop::{Currency, Order, Product, ProductId, Reservation, ReservationState};
 use serde::Deserialize;
 
-use super::keys::{INVENTORY_PREFIX, Item, METADATA, PRICE_PREFIX, PRODUCT_PREFIX, RESERVATION_PREFIX};
-use super::rows::{PriceEntry, StockEntry, read_price, read_product, read_reservation, read_stock};
+use super::keys::{INVENTORY_PREFIX, Item, METADATA, ORDER_PREFIX, PRICE_PREFIX, PRODUCT_PREFIX, RESERVATION_PREFIX};
+use super::rows::{PriceEntry, StockEntry, StoredReservation, read_order, read_price, read_product, read_stock};
 use store_base::StoreError;
 
 /// An item in DynamoDB's JSON.
@@ -23,6 +23,8 @@ pub enum ShopChange {
     Product(Box<[Product; 2]>),
     /// TTL has deleted a reservation that was still open.
     Expired(ProductId, Box<Reservation>),
+    /// TTL has deleted an order of several lines that was still open.
+    OrderExpired(Box<Order>),
 }
 
 impl ShopChange {
@@ -37,6 +39,13 @@ impl ShopChange {
         is_expiry: bool,
     ) -> Result<Option<Self>, StoreError> {
         let Some(image) = after.or(before) else { return Ok(None) };
+        if let (true, Some(deleted), None) = (image.text("PK").starts_with(ORDER_PREFIX), before, after) {
+            // A refusal lies in the same partition.
+            let is_order = is_expiry && image.text("SK").starts_with(RESERVATION_PREFIX);
+            let order = is_order.then(|| read_order(deleted.item())).transpose()?;
+            let open = order.filter(|order| order.state == ReservationState::Open);
+            return Ok(open.map(|order| Self::OrderExpired(Box::new(order))));
+        }
         if !image.text("PK").starts_with(PRODUCT_PREFIX) {
             return Ok(None);
         }
@@ -56,8 +65,9 @@ impl ShopChange {
                 Some(Self::Product(Box::new(both)))
             }
             (Some(deleted), None) if is_expiry && sort.starts_with(RESERVATION_PREFIX) => {
-                let (product_id, reservation) = read_reservation(deleted.item())?;
-                let is_open = reservation.state == ReservationState::Open;
+                let StoredReservation { product_id, reservation, is_order_line } =
+                    StoredReservation::read(deleted.item())?;
+                let is_open = reservation.state == ReservationState::Open && !is_order_line;
                 is_open.then(|| Self::Expired(product_id, Box::new(reservation)))
             }
             _ => None,

@@ -25,6 +25,8 @@ pub(crate) const STATISTICS_PREFIX: &str = "STATS#";
 pub(crate) const PRICE_PREFIX: &str = "PRICE#";
 pub(crate) const INVENTORY_PREFIX: &str = "INVLOG#";
 pub(crate) const RESERVATION_PREFIX: &str = "RESERVATION#";
+/// The prefix of the partition of an order of several lines.
+pub(crate) const ORDER_PREFIX: &str = "ORDER#";
 
 /// The length of `2024-01-15T10:30:00`.
 const SECOND_CHARS: usize = 19;
@@ -51,6 +53,12 @@ pub(crate) fn order(change_type: ChangeType, order_id: &OrderId) -> String {
 
 pub(crate) fn reservation(order_id: &OrderId) -> String {
     format!("{RESERVATION_PREFIX}{order_id}")
+}
+
+/// The key of an order of several lines. The sort key is that of a reservation, so that one filter
+/// of the stream passes both.
+pub(crate) fn order_key(order_id: &OrderId) -> Item {
+    key(format!("{ORDER_PREFIX}{order_id}"), reservation(order_id))
 }
 
 /// The marker for an expired reservation whose stock was released. A client's key has no `#`, so it

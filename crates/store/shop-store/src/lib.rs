@@ -6,6 +6,8 @@
 //! | price change | `PRODUCT#<product>` | `PRICE#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
 //! | stock movement | `PRODUCT#<product>` | `INVLOG#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
 //! | reservation | `PRODUCT#<product>` | `RESERVATION#<order>` | together with the product |
+//! | order of several lines | `ORDER#<order>` | `RESERVATION#<order>` | together with its products and their reservations |
+//! | refusal of an order of several lines | `ORDER#<order>` | `REFUSED#<hash>` | when the request is refused; valid for a minute |
 //! | idempotency marker of a request with a key, or its refusal | `PRODUCT#<product>` | `REQUEST#<key>` | once, together with the product or when refused; kept 30 days |
 //! | refusal of a request without a key | `PRODUCT#<product>` | `REFUSED#<hash>` | when the request is refused; valid for a minute |
 //! | idempotency marker of an order's movement | `PRODUCT#<product>` | `ORDER#<type>#<order>` | once, together with the product; kept 30 days |
@@ -28,6 +30,8 @@ mod image;
 mod keys;
 mod ledger;
 mod marker;
+mod order_changes;
+mod orders;
 mod prices;
 mod product;
 mod refusal;
@@ -47,9 +51,10 @@ pub use change::{ChangeError, ChangeOutcome};
 pub use image::{ShopChange, ShopImage};
 pub use ledger::{LedgerParameterError, LedgerParameters, LedgerPosition, LedgerQuery};
 pub use marker::Reused;
+pub use orders::{OrderRequest, Orders};
 pub use prices::{PriceOutcome, PriceRequest, PriceSummary, Prices};
 pub use product::{IsNew, ListedProduct, ProductPosition, Products, PutProduct};
-pub use refusal::{HistoryRowRefusal, PriceRefusal, SettleRefusal, StockChangeRefusal};
+pub use refusal::{HistoryRowRefusal, OrderRefusal, PriceRefusal, SettleRefusal, StockChangeRefusal};
 pub use reservations::{ReservationRequest, Reservations};
 pub use rows::{PriceEntry, StockEntry};
 pub use stock::{Stock, StockRequest};

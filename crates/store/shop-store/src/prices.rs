@@ -243,7 +243,14 @@ fn marker(request: &PriceRequest) -> IdempotencyMarker {
 }
 
 fn subject<'a>(request: &'a PriceRequest, markers: &'a [IdempotencyMarker]) -> Subject<'a> {
-    Subject { product_id: &request.product_id, markers, memory: &RefusalMemory::Nowhere, beside: &[], now: request.now }
+    Subject {
+        product_id: &request.product_id,
+        markers,
+        memory: &RefusalMemory::Nowhere,
+        beside: &[],
+        also_read: None,
+        now: request.now,
+    }
 }
 
 fn price(entry: &PriceEntry) -> Price {

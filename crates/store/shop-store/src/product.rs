@@ -66,8 +66,14 @@ impl Products {
     /// Creates a product, or sets the values of an existing one. A product that is archived or
     /// restored moves to the other list. The same values again change nothing.
     pub async fn put(&self, put: &PutProduct) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
-        let subject =
-            Subject { product_id: &put.id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &[], now: put.now };
+        let subject = Subject {
+            product_id: &put.id,
+            markers: &[],
+            memory: &RefusalMemory::Nowhere,
+            beside: &[],
+            also_read: None,
+            now: put.now,
+        };
         let decide = |before: &Before| {
             let listed = |of: &Product| {
                 let mut item = key(list(of.archived_at.is_some()), of.id.as_str());

@@ -1,7 +1,7 @@
 //! Why a change of a product is refused, and how a refusal is remembered under its request's key.
 
 use domain::Moment;
-use domain::shop::{Currency, CurrencyMismatch, ProductRefusal, SettleError, StockLevel, StockRefusal};
+use domain::shop::{Currency, CurrencyMismatch, ProductId, ProductRefusal, SettleError, StockLevel, StockRefusal};
 
 use super::keys::Item;
 use super::marker::{IdempotencyMarker, request_fingerprint};
@@ -88,16 +88,22 @@ pub enum StockChangeRefusal {
     Stock(StockRefusal),
 }
 
-/// Why a reservation cannot be committed or released.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why a reservation or an order cannot be committed or released.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettleRefusal {
-    /// There is no such reservation.
+    /// There is no such reservation or order.
     NotFound,
+    /// It is a line of an order. Only the whole order ends.
+    OrderLine,
     /// It has ended in another way.
     Settled(SettleError),
-    /// A client that does not know reservations has taken the reserved pieces.
-    Missing(StockRefusal),
+    /// A client that does not know reservations has taken the reserved pieces of this product.
+    Missing(ProductId, StockRefusal),
 }
+
+/// Why an order is not reserved: its refused lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderRefusal(pub Vec<(ProductId, StockChangeRefusal)>);
 
 /// Why a row of an imported history is refused. `R` is the type of the refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +160,22 @@ impl Refusal for StockChangeRefusal {
             _ => return None,
         };
         Some(Self::Stock(why))
+    }
+}
+
+/// One line of text for each refused line.
+impl Refusal for OrderRefusal {
+    fn text(&self) -> Option<String> {
+        let lines = self.0.iter().map(|(product_id, why)| Some(format!("{product_id} {}", why.text()?)));
+        Some(lines.collect::<Option<Vec<_>>>()?.join("\n"))
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let lines = text.lines().map(|line| {
+            let (product_id, why) = line.split_once(' ')?;
+            Some((ProductId::new(product_id).ok()?, StockChangeRefusal::read(why)?))
+        });
+        lines.collect::<Option<_>>().map(Self)
     }
 }
 
@@ -215,6 +237,10 @@ impl Refusal for ProductRefusal {
 mod tests {
     use super::*;
 
+    fn stock_refused(level: StockLevel) -> StockChangeRefusal {
+        StockChangeRefusal::Stock(StockRefusal::Insufficient(level))
+    }
+
     #[test]
     fn a_refusal_is_read_back_from_its_text() {
         let level = StockLevel::new(7, 3).expect("a level");
@@ -232,5 +258,9 @@ mod tests {
             assert_eq!(refusal.text().as_deref().and_then(StockChangeRefusal::read), Some(refusal));
         }
         assert_eq!(StockChangeRefusal::read("insufficient 7"), None);
+        let line = |id: &str, why| (ProductId::new(id).expect("a product"), why);
+        let lines = vec![line("cup", StockChangeRefusal::NotFound), line("p.1", stock_refused(level))];
+        let refusal = OrderRefusal(lines);
+        assert_eq!(refusal.text().as_deref().and_then(OrderRefusal::read), Some(refusal));
     }
 }

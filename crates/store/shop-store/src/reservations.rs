@@ -7,17 +7,18 @@
 
 use domain::Moment;
 use domain::shop::{
-    ChangeType, HoldTime, OrderId, Product, ProductId, Quantity, Reservation, ReservationState, RowId, SettleError,
+    ChangeType, HoldTime, OrderId, Product, ProductId, Quantity, Reservation, ReservationState, SettleError,
     SettleOutcome, Settlement, StockMovement, StockRefusal,
 };
 use std::future::Future;
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, Plan, Subject, stock_refused};
+use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, Plan, Subject, stock_refused, unreadable};
 use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, s};
 use super::marker::{IdempotencyMarker, Reused, order_marker};
+use super::order_changes::{OrderChanges, OrderEnd, leave};
 use super::refusal::{Refusal, RefusalMemory, SettleRefusal, StockChangeRefusal};
-use super::rows::{StockEntry, read_reservation, reservation_item, stock_item};
+use super::rows::{StoredReservation, reservation_item, stock_item};
 use super::write::Write;
 use store_base::{StoreError, Table};
 
@@ -28,7 +29,7 @@ const SETTLED_AT_ONCE: i32 = 50;
 const OPEN_INDEX: &str = "open-reservations";
 
 /// How many times a change is repeated after overdue reservations were released.
-const RELEASED_MAX: u32 = 5;
+pub(super) const RELEASED_MAX: u32 = 5;
 
 /// A request to reserve stock for an order.
 #[derive(Debug, Clone)]
@@ -64,7 +65,7 @@ impl Reservations {
         let Changes { table } = &self.changes;
         let key = key(keys::product(product_id), keys::reservation(order_id));
         let answer = table.get_item(key).consistent_read(true).send().await?;
-        answer.item.map(|item| read_reservation(item).map(|(_, reservation)| reservation)).transpose()
+        Ok(answer.item.map(StoredReservation::read).transpose()?.map(|stored| stored.reservation))
     }
 
     /// Reserves stock for an order. If too little is available, overdue reservations are released
@@ -78,12 +79,13 @@ impl Reservations {
         let beside = [sort.clone()];
         let seconds = hold_time.duration().as_secs().to_string();
         let memory = RefusalMemory::apart(&["reserve", order_id.as_str(), &quantity.get().to_string(), &seconds]);
-        let subject = Subject { product_id, markers: &[], memory: &memory, beside: &beside, now: *now };
+        let subject =
+            Subject { product_id, markers: &[], memory: &memory, beside: &beside, also_read: None, now: *now };
         let decide = |before: &Before| {
             if let Some(known) = before.beside(&sort) {
-                let (_, known) = read_reservation(known.clone())?;
-                let is_same = known.is_for(*quantity, *hold_time);
-                return if is_same { Ok(Decision::Nothing(known)) } else { Err(ChangeError::Reused(Reused::Order)) };
+                let StoredReservation { reservation, is_order_line, .. } = StoredReservation::read(known.clone())?;
+                let is_same = reservation.is_for(quantity, *hold_time) && !is_order_line;
+                return is_same.then_some(Decision::Nothing(reservation)).ok_or(ChangeError::Reused(Reused::Order));
             }
             let product = before.product.as_ref().ok_or(ChangeError::Refused(StockChangeRefusal::NotFound))?;
             if product.archived_at.is_some() {
@@ -115,7 +117,14 @@ impl Reservations {
         let sort = keys::reservation(order_id);
         let out_sort = keys::order(ChangeType::Out, order_id);
         let beside = [sort.clone(), out_sort.clone()];
-        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
+        let subject = Subject {
+            product_id,
+            markers: &[],
+            memory: &RefusalMemory::Nowhere,
+            beside: &beside,
+            also_read: None,
+            now,
+        };
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
             if open.is_overdue(now) {
@@ -131,18 +140,9 @@ impl Reservations {
             if before.beside(&out_sort).is_some() {
                 return Err(ChangeError::Reused(Reused::Order));
             }
-            let moved = product.level.commit(open.quantity).map_err(|why| match why {
-                StockRefusal::Insufficient(_) => ChangeError::Refused(SettleRefusal::Missing(why)),
-                why => unreadable(product_id)(why).into(),
-            })?;
-            let row = RowId::following(product.stocked_at, now, row_id);
-            let entry = StockEntry {
-                order_id: Some(order_id.clone()),
-                ..StockEntry::new(product_id, row, ChangeType::Out, moved)
-            };
-            let product = Product { level: moved.after, stocked_at: Some(row.at), ..product.changed(now) };
-            let row = keys::row(INVENTORY_PREFIX, row);
-            let marker = order_marker(order_id, StockMovement::Out(open.quantity));
+            let (product, entry) = leave(product, &open, now, row_id)?;
+            let row = keys::row(INVENTORY_PREFIX, entry.row);
+            let marker = order_marker(order_id, StockMovement::Out(open.goods));
             let settled = Reservation { state: ReservationState::Settled(settlement, now), ..open };
             let writes = vec![
                 Write::new(stock_item(&entry)?),
@@ -172,14 +172,21 @@ impl Reservations {
     ) -> Result<ChangeOutcome<Reservation>, ChangeError<SettleRefusal>> {
         let sort = keys::reservation(order_id);
         let beside = [sort.clone()];
-        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
+        let subject = Subject {
+            product_id,
+            markers: &[],
+            memory: &RefusalMemory::Nowhere,
+            beside: &beside,
+            also_read: None,
+            now,
+        };
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
             let settlement = match open.release(now).map_err(|why| ChangeError::Refused(SettleRefusal::Settled(why)))? {
                 SettleOutcome::Before => return Ok(Decision::Nothing(open)),
                 SettleOutcome::Now(settlement) => settlement,
             };
-            let level = product.level.release(open.quantity.get()).map_err(unreadable(product_id))?;
+            let level = product.level.release(open.goods.get()).map_err(unreadable(product_id))?;
             let settled = Reservation { state: ReservationState::Settled(settlement, now), ..open };
             let item = reservation_item(product_id, &settled)?;
             let writes = vec![Write::over_state(item, ReservationState::Open.as_str())];
@@ -205,14 +212,21 @@ impl Reservations {
             reused: Reused::Order,
         };
         let beside = [sort.clone(), marker.sort.clone()];
-        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
+        let subject = Subject {
+            product_id,
+            markers: &[],
+            memory: &RefusalMemory::Nowhere,
+            beside: &beside,
+            also_read: None,
+            now,
+        };
         let decide = |before: &Before| {
             // Stops a record that is delivered twice from releasing the stock twice.
             let is_known = before.beside(&marker.sort).is_some();
             let product = before.product.as_ref().filter(|_| !is_known);
             // The product was deleted, so there is no stock to release.
             let Some(product) = product else { return Ok(Decision::Nothing(false)) };
-            let level = product.level.release(deleted.quantity.get()).map_err(unreadable(product_id))?;
+            let level = product.level.release(deleted.goods.get()).map_err(unreadable(product_id))?;
             let mut writes = vec![marker.write(subject.product_id, &sort, subject.now)];
             if before.beside(&sort).is_none() {
                 let state = ReservationState::Settled(Settlement::Expired, now);
@@ -252,29 +266,53 @@ impl Reservations {
         outcome
     }
 
-    /// Settles overdue reservations of a product, at most [`SETTLED_AT_ONCE`]. Returns their
-    /// number.
-    async fn release_overdue<R: Refusal>(&self, product_id: &ProductId, now: Moment) -> Result<usize, ChangeError<R>> {
+    /// Settles overdue reservations of a product, at most [`SETTLED_AT_ONCE`], and the orders with an
+    /// overdue line. Returns their number.
+    pub(super) async fn release_overdue<R: Refusal>(
+        &self,
+        product_id: &ProductId,
+        now: Moment,
+    ) -> Result<usize, ChangeError<R>> {
         let beside = self.overdue(product_id, now).await?;
         if beside.is_empty() {
             return Ok(0);
         }
-        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
+        let subject = Subject {
+            product_id,
+            markers: &[],
+            memory: &RefusalMemory::Nowhere,
+            beside: &beside,
+            also_read: None,
+            now,
+        };
         let decide = |before: &Before| {
             let items = beside.iter().filter_map(|sort| before.beside(sort).cloned());
-            let known = items.map(|item| Ok(read_reservation(item)?.1)).collect::<Result<Vec<_>, StoreError>>()?;
+            let known = items.map(StoredReservation::read).collect::<Result<Vec<_>, StoreError>>()?;
             // Some may have been settled or deleted since the query.
-            let overdue: Vec<_> = known.into_iter().filter(|reservation| reservation.is_overdue(now)).collect();
+            let overdue = known.into_iter().filter(|stored| stored.reservation.is_overdue(now));
+            let (lines, overdue): (Vec<_>, Vec<_>) = overdue.partition(|stored| stored.is_order_line);
+            let orders: Vec<_> = lines.into_iter().map(|line| line.reservation.order_id).collect();
             let Some(product) = before.product.as_ref().filter(|_| !overdue.is_empty()) else {
-                return Ok(Decision::Nothing(0));
+                return Ok(Decision::Nothing((0, orders)));
             };
+            let overdue = overdue.into_iter().map(|stored| stored.reservation).collect();
             let (product, writes, expired) = expire(product, overdue, now)?;
             let row = keys::METADATA.to_owned();
-            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: expired.len() })))
+            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: (expired.len(), orders) })))
         };
-        match self.changes.change(subject, decide, nothing_remembered).await? {
-            ChangeOutcome::Applied(outcome) | ChangeOutcome::AlreadyApplied(outcome) => Ok(outcome),
+        let changed = self.changes.change(subject, decide, nothing_remembered).await?;
+        let (ChangeOutcome::Applied((mut settled, orders)) | ChangeOutcome::AlreadyApplied((mut settled, orders))) =
+            changed;
+        for order_id in orders {
+            match OrderChanges::of(&self.changes).settle(&order_id, OrderEnd::Expire, now).await {
+                Ok(_) => settled += 1,
+                // Its item is gone: the stream tells of it, and its goods come back with that.
+                Err(ChangeError::Refused(_) | ChangeError::RefusedBefore(_) | ChangeError::Reused(_)) => {}
+                Err(ChangeError::Conflict) => return Err(ChangeError::Conflict),
+                Err(ChangeError::Store(error)) => return Err(error.into()),
+            }
         }
+        Ok(settled)
     }
 
     /// The sort keys of open and overdue reservations, at most [`SETTLED_AT_ONCE`]. Those that were
@@ -303,7 +341,7 @@ fn expire(
     overdue: Vec<Reservation>,
     now: Moment,
 ) -> Result<(Product, Vec<Write>, Vec<Reservation>), StoreError> {
-    let quantity = overdue.iter().map(|reservation| reservation.quantity.get()).sum();
+    let quantity = overdue.iter().map(|reservation| reservation.goods.get()).sum();
     let level = product.level.release(quantity).map_err(unreadable(&product.id))?;
     let state = ReservationState::Settled(Settlement::Expired, now);
     let expired: Vec<_> = overdue.into_iter().map(|open| Reservation { state, ..open }).collect();
@@ -318,13 +356,11 @@ fn expire(
 fn found<'a>(before: &'a Before, sort: &str) -> Result<(&'a Product, Reservation), ChangeError<SettleRefusal>> {
     let found = before.product.as_ref().zip(before.beside(sort));
     let (product, item) = found.ok_or(ChangeError::Refused(SettleRefusal::NotFound))?;
-    Ok((product, read_reservation(item.clone())?.1))
-}
-
-/// The product has fewer pieces reserved than its reservations hold: another client has written to
-/// the table.
-fn unreadable(product_id: &ProductId) -> impl Fn(StockRefusal) -> StoreError {
-    move |why| StoreError::unreadable(format!("PRODUCT#{product_id}: {why}"))
+    let StoredReservation { reservation, is_order_line, .. } = StoredReservation::read(item.clone())?;
+    if is_order_line {
+        return Err(ChangeError::Refused(SettleRefusal::OrderLine));
+    }
+    Ok((product, reservation))
 }
 
 /// Reservations are identified by their orders and have no markers.

@@ -1,6 +1,6 @@
 //! Stock changes and the ledger of them.
 
-use domain::shop::{IdempotencyKey, OrderId, Product, ProductId, RowId, StockMovement};
+use domain::shop::{ChangeType, IdempotencyKey, OrderId, Product, ProductId, RowId, StockMovement};
 use domain::{Moment, ShortText};
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use super::ledger::{Ledger, LedgerPosition, LedgerQuery};
 use super::marker::{IdempotencyMarker, Reused, order_marker, request_fingerprint};
 use super::refusal::{HistoryRowRefusal, Refusal, RefusalMemory, StockChangeRefusal};
 use super::reservations::Reservations;
-use super::rows::{StockEntry, read_stock, stock_item};
+use super::rows::{StockEntry, StoredReservation, read_stock, stock_item};
 use super::write::Write;
 use store_base::{Direction, Page};
 use store_base::{StoreError, Table};
@@ -87,6 +87,11 @@ impl Stock {
         let decide = |before: &Before| {
             let product = before.product.as_ref().ok_or_else(|| refused(StockChangeRefusal::NotFound))?;
             allow(product).map_err(ChangeError::Refused)?;
+            // The goods of an order of several lines leave with all its lines.
+            let reserved = identity.reservation.as_ref().and_then(|sort| before.beside(sort));
+            if reserved.cloned().map(StoredReservation::read).transpose()?.is_some_and(|of| of.is_order_line) {
+                return Err(ChangeError::Reused(Reused::Order));
+            }
             if product.archived_at.is_some() {
                 return Err(refused(StockChangeRefusal::Archived));
             }
@@ -124,6 +129,8 @@ impl Stock {
 struct RequestIdentity {
     markers: Vec<IdempotencyMarker>,
     memory: RefusalMemory,
+    /// The reservation of the order whose goods leave.
+    reservation: Option<String>,
 }
 
 impl RequestIdentity {
@@ -142,11 +149,14 @@ impl RequestIdentity {
             .clone()
             .map_or_else(|| RefusalMemory::apart(&[change_type, &number, order]), RefusalMemory::IdempotencyMarker);
         let by_order = order_id.as_ref().map(|order_id| order_marker(order_id, *movement));
-        Self { markers: by_key.into_iter().chain(by_order).collect(), memory }
+        let leaves = movement.change_type() == ChangeType::Out;
+        let reservation = order_id.as_ref().filter(|_| leaves).map(keys::reservation);
+        Self { markers: by_key.into_iter().chain(by_order).collect(), memory, reservation }
     }
 
     fn subject<'a>(&'a self, request: &'a StockRequest) -> Subject<'a> {
         let StockRequest { product_id, now, .. } = request;
-        Subject { product_id, markers: &self.markers, memory: &self.memory, beside: &[], now: *now }
+        let (markers, memory, also_read) = (&self.markers, &self.memory, self.reservation.as_deref());
+        Subject { product_id, markers, memory, beside: &[], also_read, now: *now }
     }
 }

@@ -17,7 +17,7 @@ use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, Language, Latin, PlayerName};
 use domain::journal::{JournalStream, Message};
 use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX};
-use domain::shop::{Amount, HoldTime, Quantity, StockLevel};
+use domain::shop::{Amount, HoldTime, OrderLines, Quantity, StockLevel};
 use lambda_kit::push::ENDPOINT_BYTES_MAX;
 use regex_lite::Regex;
 use serde_json::{Value, json};
@@ -210,6 +210,9 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/ShortText/maxLength", json!(ShortText::CHARS_MAX)),
         ("schemas/NewReservation/properties/expiresInSeconds/maximum", json!(HoldTime::SECONDS_MAX)),
         ("schemas/NewReservation/properties/expiresInSeconds/default", json!(HoldTime::default().duration().as_secs())),
+        ("schemas/NewOrder/properties/expiresInSeconds/maximum", json!(HoldTime::SECONDS_MAX)),
+        ("schemas/NewOrder/properties/expiresInSeconds/default", json!(HoldTime::default().duration().as_secs())),
+        ("schemas/NewOrder/properties/lines/maxItems", json!(OrderLines::MAX)),
         ("parameters/RowsLimit/schema/maximum", json!(inventory_log::LIMIT_MAX)),
         ("parameters/RowsLimit/schema/default", json!(inventory_log::LIMIT_DEFAULT)),
         ("schemas/PriceRows/properties/items/maxItems", json!(price_history::LIMIT_MAX)),

@@ -53,7 +53,8 @@ fn remember(value: &mut Value) {
             let is_activity = members.contains_key("occurredAt");
             let of_okusuri = ["hasBleeding", "times", "medicineId", "emailVerified", "endpoint", "lastRemindedOn"];
             let is_okusuris = of_okusuri.iter().any(|name| members.contains_key(*name));
-            let is_of_product = members.contains_key("productId") && !is_activity;
+            let is_of_order = ["productId", "orderId"].iter().any(|name| members.contains_key(*name));
+            let is_of_product = is_of_order && !is_activity;
             for (name, member) in members.iter_mut() {
                 match (name.as_str(), member.as_str()) {
                     ("clickId", Some("[...]")) => *member = json!("0199a4a0-9640-7000-8000-000000000000"),

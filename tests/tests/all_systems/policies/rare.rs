@@ -1,6 +1,7 @@
 //! The paths that no sample event takes, but that need a grant: sign-in and deletion of users,
 //! sockets, reminders, and rare cases.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use bots::Server;
 use domain::EntryId;
 use domain::game::{Command, Line, LineId, LineKind, Talk};
@@ -73,13 +74,23 @@ pub(super) async fn visitors_come_through_two_shards(stack: &Stack) {
     assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
 }
 
-/// TTL deletes a reservation, and its goods come back.
+/// TTL deletes a reservation and an order, and their goods come back.
 pub(super) async fn a_reservation_expires(stack: &Stack) {
     let shop = Shop::new(&stack.dynamodb(), Database::SHOP, domain::Moment::new(Timestamp::now()).unwrap());
     shop.product("saucer", 10).await.unwrap();
     shop.reserve("saucer", "o-1", 4).await.unwrap();
     let mut event = sample_event("stock-watch", "reservation-expires");
     event["Records"][0]["dynamodb"]["OldImage"]["ProductId"] = json!({ "S": "saucer" });
+    assert!(stack.invoke("stock-watch", &event).await.unwrap().is_ok());
+    assert_eq!(shop.level("saucer").await.unwrap(), (10, 0));
+
+    shop.order("saucer", "o-9", 3).await.unwrap();
+    let key = [("PK", "ORDER#o-9"), ("SK", "RESERVATION#o-9")];
+    let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value.to_owned())));
+    stack.dynamodb().delete_item().table_name(Database::SHOP).set_key(Some(key.into())).send().await.unwrap();
+    let mut event = sample_event("stock-watch", "order-expires");
+    event["Records"][0]["dynamodb"]["OldImage"]["Lines"] = json!({ "M": { "saucer": { "N": "3" } } });
+    event["Records"][0]["dynamodb"]["OldImage"]["CreatedAt"] = json!({ "S": shop.now.to_string() });
     assert!(stack.invoke("stock-watch", &event).await.unwrap().is_ok());
     assert_eq!(shop.level("saucer").await.unwrap(), (10, 0));
 }

@@ -3,6 +3,7 @@
 
 mod crowd;
 mod movements;
+mod orders;
 mod refusals;
 mod reservations;
 
@@ -33,8 +34,12 @@ fn at(seconds: i64) -> Moment {
     Moment::new(Timestamp::from_second(NOW_S + seconds).unwrap()).unwrap()
 }
 
+fn product_id(text: &str) -> ProductId {
+    ProductId::new(text).unwrap()
+}
+
 fn cup() -> ProductId {
-    ProductId::new("cup").unwrap()
+    product_id("cup")
 }
 
 fn order(text: &str) -> OrderId {
@@ -52,6 +57,15 @@ fn reservations(db: &Database) -> Reservations {
 /// An engine with a cup of which there are so many.
 async fn with_cups(cups: i64) -> Database {
     let db = Database::start().await.unwrap();
+    add_product(&db, "cup").await;
+    if cups > 0 {
+        stock(&db).change(&movement("COUNT", cups, "first count", 0)).await.unwrap();
+    }
+    db
+}
+
+/// Adds a product without stock.
+async fn add_product(db: &Database, id: &str) {
     let price = Money { amount: Amount::new(1_999).unwrap(), currency: Currency::new("EUR").unwrap() };
     let name = ShortText::new("Cup").unwrap();
     let form = ProductForm {
@@ -61,12 +75,8 @@ async fn with_cups(cups: i64) -> Database {
         low_stock_threshold: StockCount::new(3).ok(),
         archived: None,
     };
-    let put = PutProduct { id: cup(), form, changed_by: None, now: at(0), row_id: Uuid::now_v7() };
+    let put = PutProduct { id: product_id(id), form, changed_by: None, now: at(0), row_id: Uuid::now_v7() };
     Products::new(&db.table(Database::SHOP)).put(&put).await.unwrap();
-    if cups > 0 {
-        stock(&db).change(&movement("COUNT", cups, "first count", 0)).await.unwrap();
-    }
-    db
 }
 
 /// Archives the cup.

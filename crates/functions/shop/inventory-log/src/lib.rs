@@ -4,6 +4,7 @@
 //! it.
 
 mod body;
+mod orders;
 mod problems;
 mod reservations;
 mod stock;
@@ -16,7 +17,7 @@ use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
 use secrecy::SecretString;
-use shop_store::{Products, Reservations, Stock};
+use shop_store::{Orders, Products, Reservations, Stock};
 use store_base::Table;
 use uuid::Uuid;
 
@@ -33,6 +34,7 @@ pub struct Inventory {
     products: Products,
     stock: Stock,
     reservations: Reservations,
+    orders: Orders,
     cursors: Cursors,
     staff: AccessToken,
     now: fn() -> Timestamp,
@@ -46,6 +48,7 @@ impl Inventory {
             products: Products::new(table),
             stock: Stock::new(table),
             reservations: Reservations::new(table),
+            orders: Orders::new(table),
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
             now: Timestamp::now,
@@ -82,6 +85,10 @@ pub async fn handle(inventory: &Inventory, request: Request) -> Result<Reply, Pr
         "GET /products/{productId}/reservations/{orderId}" => reservations::show(inventory, &request).await,
         "POST /products/{productId}/reservations/{orderId}/commit" => reservations::commit(inventory, &request).await,
         "POST /products/{productId}/reservations/{orderId}/release" => reservations::release(inventory, &request).await,
+        "POST /orders" => orders::reserve(inventory, &request).await,
+        "GET /orders/{orderId}" => orders::show(inventory, &request).await,
+        "POST /orders/{orderId}/commit" => orders::commit(inventory, &request).await,
+        "POST /orders/{orderId}/release" => orders::release(inventory, &request).await,
         _ => Err(NOT_FOUND.detail(request.target())),
     }
 }

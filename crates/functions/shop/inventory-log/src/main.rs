@@ -1,5 +1,5 @@
-//! `inventory-log`: `/products/{productId}/stock`, `/products/{productId}/inventory` and
-//! `/products/{productId}/reservations`.
+//! `inventory-log`: `/products/{productId}/stock`, `/products/{productId}/inventory`,
+//! `/products/{productId}/reservations` and `/orders`.
 
 use aws_sdk_dynamodb::Client;
 use inventory_log::{Inventory, handle};

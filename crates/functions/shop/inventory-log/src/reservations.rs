@@ -58,15 +58,20 @@ fn settled(product_id: &ProductId, changed: ChangeOutcome<Reservation>, now: Mom
     Ok(Reply::json(200, &to_json(product_id, &reservation, now)))
 }
 
-/// A reservation as it is now. An overdue reservation counts as expired, even if its goods have not
-/// been released yet.
 fn to_json(product_id: &ProductId, reservation: &Reservation, now: Moment) -> Value {
+    let mut body = hold_to_json(reservation, now);
+    body["productId"] = json!(product_id.as_str());
+    body["quantity"] = json!(reservation.goods.get());
+    body
+}
+
+/// A reservation or an order as it is now. An overdue one counts as expired, even if its goods have
+/// not been released yet.
+pub(crate) fn hold_to_json<Goods: PartialEq>(reservation: &Reservation<Goods>, now: Moment) -> Value {
     let is_overdue = reservation.is_overdue(now);
     let state = if is_overdue { Settlement::Expired.as_str() } else { reservation.state.as_str() };
     let mut body = json!({
-        "productId": product_id.as_str(),
         "orderId": reservation.order_id.as_str(),
-        "quantity": reservation.quantity.get(),
         "state": state,
         "createdAt": reservation.created_at.to_string(),
         "expiresAt": reservation.expires_at.to_string(),

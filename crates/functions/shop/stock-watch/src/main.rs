@@ -5,7 +5,6 @@ use domain::journal::Retention;
 use jiff::Timestamp;
 use journal_store::{Journal, JournalShards};
 use lambda_kit::{aws, env, stream, telemetry};
-use shop_store::Reservations;
 use stock_watch::{Watcher, handle};
 use store_base::Table;
 
@@ -21,6 +20,6 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     // Lambda gives full CPU during init, so the TLS handshake is cheap here.
     shop_store::connect(&table).await?;
     let journal = Journal::new(&journal, shards, retention);
-    let watcher = Watcher::new(journal, Reservations::new(&table));
+    let watcher = Watcher::new(journal, &table);
     stream::run(|event, _| handle(&watcher, event, Timestamp::now())).await
 }

@@ -6,8 +6,8 @@ use domain::shop::StockAlert;
 use jiff::Timestamp;
 use journal_store::{AppendOutcome, Journal};
 use lambda_kit::stream::{BatchProgress, StreamEvent, StreamRecord};
-use shop_store::{Reservations, ShopChange, ShopImage};
-use store_base::StoreError;
+use shop_store::{Orders, Reservations, ShopChange, ShopImage};
+use store_base::{StoreError, Table};
 
 use crate::journal_entries;
 
@@ -16,6 +16,7 @@ use crate::journal_entries;
 pub struct Watcher {
     journal: Journal,
     reservations: Reservations,
+    orders: Orders,
 }
 
 /// The results of a batch.
@@ -27,14 +28,15 @@ pub(crate) struct BatchCounts {
     pub(crate) low: u64,
     /// New entries that announce that nothing is left.
     pub(crate) out: u64,
-    /// Expired reservations whose goods were released.
+    /// Expired reservations and orders whose goods were released.
     pub(crate) released: u64,
 }
 
 impl Watcher {
-    /// A watcher that writes entries into `journal` and releases reservations.
-    pub fn new(journal: Journal, reservations: Reservations) -> Self {
-        Self { journal, reservations }
+    /// A watcher that writes entries into `journal`, and releases the reservations and orders of
+    /// `shop`.
+    pub fn new(journal: Journal, shop: &Table) -> Self {
+        Self { journal, reservations: Reservations::new(shop), orders: Orders::new(shop) }
     }
 
     /// Handles a batch record by record, up to the first that fails.
@@ -77,8 +79,11 @@ impl Watcher {
                 }
             }
             ShopChange::Expired(product_id, reservation) => {
-                let now = Moment::new(now).map_err(|error| StoreError::Refused(error.to_string()))?;
-                let is_new = self.reservations.release_expired(&product_id, &reservation, now).await?;
+                let is_new = self.reservations.release_expired(&product_id, &reservation, moment(now)?).await?;
+                counts.released += u64::from(is_new);
+            }
+            ShopChange::OrderExpired(order) => {
+                let is_new = self.orders.release_expired(&order, moment(now)?).await?;
                 counts.released += u64::from(is_new);
             }
         }
@@ -89,4 +94,8 @@ impl Watcher {
     async fn append_to_journal(&self, entry: &Entry, now: Timestamp) -> Result<u64, StoreError> {
         Ok(u64::from(self.journal.append(entry, now).await? == AppendOutcome::New))
     }
+}
+
+fn moment(now: Timestamp) -> Result<Moment, StoreError> {
+    Moment::new(now).map_err(|error| StoreError::Refused(error.to_string()))
 }

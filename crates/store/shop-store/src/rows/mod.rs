@@ -8,6 +8,6 @@ mod stock;
 pub use price::PriceEntry;
 pub(super) use price::{price_item, read_price};
 pub(super) use product::{product_item, read_product};
-pub(super) use reservation::{read_reservation, reservation_item};
+pub(super) use reservation::{StoredReservation, order_item, read_order, reservation_item};
 pub use stock::StockEntry;
 pub(super) use stock::{read_stock, stock_item};

@@ -74,7 +74,7 @@ async fn history(
     is_traced: bool,
 ) -> anyhow::Result<ShopOutcome> {
     let world = World::new(Rng::with_seed(seed), weakness, database, is_traced)?;
-    world.make_product().await?;
+    world.make_products().await?;
     let writers: Vec<_> = (0..WRITERS).map(|number| Rc::new(Writer::new(world.clone(), number))).collect();
     let sweeper = Sweeper::new(world.clone());
     let sweeping = tokio::task::spawn_local(sweeper.clone().run());

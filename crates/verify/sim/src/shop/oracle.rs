@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::sweeper::items;
 use super::world::Answer;
-use super::world::{Call, World, now};
-use super::writer::{Asked, COMMIT, MOVE, PRICE, RELEASE, RESERVE, Writer};
+use super::world::{Call, PRODUCT, PRODUCTS, World, now};
+use super::writer::{Asked, COMMIT, COMMIT_ORDER, MOVE, ORDER, PRICE, RELEASE, RELEASE_ORDER, RESERVE, Writer};
 
 /// The window of the lowest price.
 const WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -19,16 +19,26 @@ const WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Judges a history; gives the number of rows in both ledgers.
 pub(super) async fn judge(world: &World, writers: &[Rc<Writer>]) -> anyhow::Result<u64> {
     let items = world.with(items)?;
-    let rows = |prefix: &str| -> Vec<&Value> {
-        let mut rows: Vec<_> =
-            items.iter().filter(|item| text(item, "SK").is_some_and(|sort| sort.starts_with(prefix))).collect();
+    let rows = |prefix: &str, product: Option<&str>| -> Vec<&Value> {
+        let partition = product.map(|product| format!("PRODUCT#{product}"));
+        let is_row = |item: &&Value| {
+            let is_there = partition.as_deref().is_none_or(|partition| text(item, "PK") == Some(partition));
+            is_there && text(item, "SK").is_some_and(|sort| sort.starts_with(prefix))
+        };
+        let mut rows: Vec<_> = items.iter().filter(is_row).collect();
         rows.sort_by_key(|row| text(row, "SK"));
         rows
     };
-    let (prices, movements, reservations) = (rows("PRICE#"), rows("INVLOG#"), rows("RESERVATION#"));
-    let product = items.iter().find(|item| text(item, "SK") == Some("METADATA")).context("the product is gone")?;
-    stock(world, product, &movements, &reservations);
-    price(world, product, &prices);
+    for name in PRODUCTS {
+        let product = *rows("METADATA", Some(name)).first().context("a product is gone")?;
+        stock(world, product, &rows("INVLOG#", Some(name)), &rows("RESERVATION#", Some(name)));
+        if name == PRODUCT {
+            price(world, product, &rows("PRICE#", Some(name)));
+        }
+    }
+    let prices = rows("PRICE#", Some(PRODUCT));
+    let (movements, reservations) = (rows("INVLOG#", None), rows("RESERVATION#", None));
+    whole(world, &reservations);
     for writer in writers {
         for asked in writer.asked.borrow().iter() {
             request(world, asked, &prices, &movements);
@@ -65,6 +75,22 @@ fn stock(world: &World, product: &Value, movements: &[&Value], reservations: &[&
     let reserved = number(product, "Reserved");
     if kept != reserved || (reserved > stock && !is_foreign) {
         world.complain(format!("open reservations keep {kept}: {product}"));
+    }
+}
+
+/// An order and all its reservations are in the same state.
+fn whole(world: &World, reservations: &[&Value]) {
+    let mut states: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+    for row in reservations {
+        let [partition, order_id, state] = ["PK", "OrderId", "State"].map(|name| text(row, name).unwrap_or_default());
+        if partition.starts_with("ORDER#") || row["IsOrderLine"]["BOOL"] == true {
+            states.entry(order_id).or_default().insert(partition, state);
+        }
+    }
+    for (order_id, states) in states {
+        if states.values().any(|state| Some(state) != states.values().next()) {
+            world.complain(format!("{order_id} is half an order: {states:?}"));
+        }
     }
 }
 
@@ -176,30 +202,34 @@ fn orders(world: &World, asked: &[Asked], movements: &[&Value], reservations: &[
         }
     }
     for (order_id, asked) in orders {
+        let (reserve, commit, release, lines) = match asked.iter().any(|asked| asked.call.route == ORDER) {
+            true => (ORDER, COMMIT_ORDER, RELEASE_ORDER, PRODUCTS.len()),
+            false => (RESERVE, COMMIT, RELEASE, 1),
+        };
         let of = |route| asked.iter().filter(move |asked| asked.call.route == route);
         let is_told = |route| of(route).any(|asked| asked.answers.iter().any(|(status, _)| *status < 300));
         let may_be =
             |route| of(route).any(|asked| asked.unheard > 0 || asked.answers.iter().any(|(status, _)| *status >= 500));
         let left = movements.iter().filter(|row| text(row, "OrderId") == Some(order_id)).count();
-        let (is_committed, is_released) = (is_told(COMMIT), is_told(RELEASE));
-        if left > 1 || (is_committed && left == 0) || (is_released && left > 0) {
+        let (is_committed, is_released) = (is_told(commit), is_told(release));
+        if ![0, lines].contains(&left) || (is_committed && left == 0) || (is_released && left > 0) {
             world.complain(format!("goods of {order_id} have left {left} times: {asked:?}"));
         }
-        if left > 0 && !is_committed && !may_be(COMMIT) {
+        if left > 0 && !is_committed && !may_be(commit) {
             world.complain(format!("goods of {order_id} have left, and nobody was told: {asked:?}"));
         }
         let is_refused = |route| of(route).any(|asked| asked.answers.iter().any(is_refusal));
         let is_kept = reservations.iter().any(|row| text(row, "OrderId") == Some(order_id));
-        if is_refused(RESERVE) && (is_kept || is_told(RESERVE)) {
+        if is_refused(reserve) && (is_kept || is_told(reserve)) {
             world.complain(format!("goods are kept for {order_id}, which was refused: {asked:?}"));
         }
         // Goods that a client of the original design has taken may be there again when the order
         // asks once more.
         let is_missing = |asked: &&&Asked| asked.answers.iter().any(|(_, body)| body["available"].is_number());
-        if is_refused(COMMIT) && left > 0 && of(COMMIT).filter(is_missing).count() == 0 {
+        if is_refused(commit) && left > 0 && of(commit).filter(is_missing).count() == 0 {
             world.complain(format!("goods of {order_id} have left, and it was refused: {asked:?}"));
         }
-        if is_committed && !is_told(RESERVE) && !may_be(RESERVE) {
+        if is_committed && !is_told(reserve) && !may_be(reserve) {
             world.complain(format!("{order_id} has what was never reserved: {asked:?}"));
         }
     }

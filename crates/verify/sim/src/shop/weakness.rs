@@ -4,7 +4,10 @@
 //! so all the rest of it is as it is in production.
 
 use clap::ValueEnum;
+use jiff::Timestamp;
 use serde_json::{Value, json};
+
+use super::world::PRODUCTS;
 
 /// Which rule is weakened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,6 +27,10 @@ pub enum Weakness {
     RowsOutsideTransaction,
     /// Nothing remembers that an expired reservation's goods were given back.
     ExpiryForgotten,
+    /// An order is written product by product and not in one transaction.
+    OrdersInParts,
+    /// Each line of an order expires by itself.
+    LinesExpireAlone,
 }
 
 /// Whether a request does not reach the table at all.
@@ -43,6 +50,25 @@ pub(super) fn weaken(weakness: Weakness, mut transaction: Value) -> Vec<(String,
             Weakness::LockOnVersion => actions.iter_mut().for_each(|action| relock(action, &["Version"])),
             Weakness::NoLock => actions.iter_mut().for_each(|action| relock(action, &[])),
             Weakness::RefusalsForgotten => {}
+            Weakness::OrdersInParts => {
+                let is_order = actions.iter().any(|action| partition(action).starts_with("ORDER#"));
+                let last = format!("PRODUCT#{}", PRODUCTS[1]);
+                let (first, rest) =
+                    std::mem::take(actions).into_iter().partition(|action| !is_order || partition(action) != last);
+                *actions = first;
+                let rest: Vec<Value> = rest;
+                if !rest.is_empty() {
+                    after.push(("TransactWriteItems".to_owned(), json!({ "TransactItems": rest })));
+                }
+            }
+            Weakness::LinesExpireAlone => {
+                for item in actions.iter_mut().filter_map(|action| action.pointer_mut("/Put/Item")) {
+                    let ends = item["ExpiresAt"]["S"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
+                    if let (Some(ends), true) = (ends, item["State"]["S"] == "OPEN") {
+                        item["ttl"] = json!({ "N": (ends.as_second() + 1).to_string() });
+                    }
+                }
+            }
             Weakness::NoIdempotencyMarkers => actions.retain(|action| {
                 let sort = sort(action);
                 !sort.starts_with("REQUEST#") && !sort.starts_with("ORDER#") || sort.starts_with("REQUEST#expire#")
@@ -60,6 +86,11 @@ pub(super) fn weaken(weakness: Weakness, mut transaction: Value) -> Vec<(String,
     let mut requests = vec![("TransactWriteItems".to_owned(), transaction)];
     requests.extend(after);
     requests
+}
+
+fn partition(action: &Value) -> &str {
+    let put = action["Put"]["Item"]["PK"]["S"].as_str();
+    put.or_else(|| action["Update"]["Key"]["PK"]["S"].as_str()).unwrap_or_default()
 }
 
 fn sort(action: &Value) -> String {

@@ -16,7 +16,6 @@ use price_history::Shop;
 use secrecy::SecretString;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use shop_store::Reservations;
 use stock_watch::Watcher;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
@@ -30,6 +29,9 @@ pub(super) const TABLE: &str = "shop";
 
 /// The product that everybody wants.
 pub(super) const PRODUCT: &str = "cup";
+
+/// All products. The second one is in orders of several lines.
+pub(super) const PRODUCTS: [&str; 2] = [PRODUCT, "bowl"];
 
 const TOKEN: &str = "token";
 
@@ -135,6 +137,10 @@ pub(super) struct Call {
 
 impl Call {
     fn request(&self) -> anyhow::Result<Request> {
+        Ok(Request::new(serde_json::from_value(self.event())?))
+    }
+
+    fn event(&self) -> Value {
         let mut headers = json!({ "authorization": format!("Bearer {TOKEN}") });
         if let Some(key) = &self.key {
             headers["idempotency-key"] = json!(key);
@@ -152,7 +158,7 @@ impl Call {
         if let Some(order_id) = &self.order_id {
             event["pathParameters"]["orderId"] = json!(order_id);
         }
-        Ok(Request::new(serde_json::from_value(event)?))
+        event
     }
 }
 
@@ -254,13 +260,18 @@ impl World {
         self.with(|state| state.broken.push(line));
     }
 
-    /// The product, with some goods, made in good weather.
-    pub(super) async fn make_product(&self) -> anyhow::Result<()> {
-        let stock = self.with(|state| state.rng.u64(..200));
-        let body = json!({"name": "Cup", "price": 1_000, "currency": "EUR", "stock": stock});
-        let route = "PUT /products/{productId}";
-        let answer = self.ask_perfectly(&Call { route, order_id: None, key: None, body: Some(body) }).await?;
-        anyhow::ensure!(answer.0 == 201, "{answer:?}");
+    /// The products, with some goods, made in good weather.
+    pub(super) async fn make_products(&self) -> anyhow::Result<()> {
+        for product in PRODUCTS {
+            let stock = self.with(|state| state.rng.u64(..200));
+            let body = json!({"name": product, "price": 1_000, "currency": "EUR", "stock": stock});
+            let route = "PUT /products/{productId}";
+            let mut request = Call { route, order_id: None, key: None, body: Some(body) }.event();
+            request["pathParameters"]["productId"] = json!(product);
+            let request = Request::new(serde_json::from_value(request)?);
+            let answer = Instance::new(Wire::perfect(self.clone()), now).answer(request).await;
+            anyhow::ensure!(answer.0 == 201, "{answer:?}");
+        }
         Ok(())
     }
 
@@ -365,7 +376,7 @@ impl World {
         let wire = Wire::new(self.clone());
         let shards = JournalShards::new(1).context("one is a number of shards")?;
         let journal = Journal::new(&store_base::Table::new(wire.client(), "journal"), shards, Retention::default());
-        let watcher = Watcher::new(journal, Reservations::new(&wire.table()));
+        let watcher = Watcher::new(journal, &wire.table());
         let now = self.with(|state| (state.clock())());
         let handled = stock_watch::handle(&watcher, RawValue::from_string(event.to_string())?, now);
         let reply = match self.unless_killed(&wire, handled).await {
@@ -406,7 +417,7 @@ impl Instance {
 
     /// What the function of a route says.
     async fn answer(&self, request: Request) -> Answer {
-        let is_stock = ["/stock", "/reservations"].iter().any(|part| request.route().contains(part));
+        let is_stock = ["/stock", "/reservations", "/orders"].iter().any(|part| request.route().contains(part));
         let reply = match is_stock {
             true => inventory_log::handle(&self.inventory, request).await,
             false => price_history::handle(&self.shop, request).await,

@@ -8,13 +8,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::world::{Answer, Call, World};
+use super::world::{Answer, Call, PRODUCT, PRODUCTS, World};
 
 pub(super) const PRICE: &str = "POST /products/{productId}/price";
 pub(super) const MOVE: &str = "POST /products/{productId}/stock";
 pub(super) const RESERVE: &str = "POST /products/{productId}/reservations";
 pub(super) const COMMIT: &str = "POST /products/{productId}/reservations/{orderId}/commit";
 pub(super) const RELEASE: &str = "POST /products/{productId}/reservations/{orderId}/release";
+
+pub(super) const ORDER: &str = "POST /orders";
+pub(super) const COMMIT_ORDER: &str = "POST /orders/{orderId}/commit";
+pub(super) const RELEASE_ORDER: &str = "POST /orders/{orderId}/release";
 
 /// How often a writer asks during a storm before giving up.
 const TRIES_MAX: u8 = 8;
@@ -103,11 +107,23 @@ impl Writer {
             }
             _ => {
                 let seconds = self.world.with(|state| state.rng.u32(1..12));
-                let body = json!({"orderId": order, "quantity": number, "expiresInSeconds": seconds});
-                let reserve = Call { order_id: Some(order.clone()), ..call(RESERVE, None, Some(body)) };
+                // Orders of several lines have the last dice. One of their products comes twice.
+                let (route, commit, release) = match dice {
+                    86.. => (ORDER, COMMIT_ORDER, RELEASE_ORDER),
+                    _ => (RESERVE, COMMIT, RELEASE),
+                };
+                let line = |product: &str, quantity| json!({"productId": product, "quantity": quantity});
+                let body = match route {
+                    ORDER => {
+                        let lines = [line(PRODUCT, number), line(PRODUCTS[1], 6 - number), line(PRODUCT, 1)];
+                        json!({"orderId": order, "lines": lines, "expiresInSeconds": seconds})
+                    }
+                    _ => json!({"orderId": order, "quantity": number, "expiresInSeconds": seconds}),
+                };
+                let reserve = Call { order_id: Some(order.clone()), ..call(route, None, Some(body)) };
                 match dice {
-                    64..78 => vec![reserve, call(COMMIT, Some(&order), None)],
-                    78..84 => vec![reserve, call(RELEASE, Some(&order), None)],
+                    64..74 | 86..93 => vec![reserve, call(commit, Some(&order), None)],
+                    74..78 | 93..96 => vec![reserve, call(release, Some(&order), None)],
                     _ => vec![reserve],
                 }
             }

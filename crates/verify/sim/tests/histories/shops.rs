@@ -92,3 +92,13 @@ fn a_row_outside_of_the_transaction_is_caught() {
 fn an_expiry_that_nothing_remembers_is_caught() {
     assert_caught(Weakness::ExpiryForgotten, 13..25);
 }
+
+#[test]
+fn an_order_in_parts_is_caught() {
+    assert_caught(Weakness::OrdersInParts, 1..7);
+}
+
+#[test]
+fn lines_that_expire_alone_are_caught() {
+    assert_caught(Weakness::LinesExpireAlone, 1..7);
+}

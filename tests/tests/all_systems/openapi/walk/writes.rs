@@ -93,6 +93,7 @@ impl Walk {
             ("POST /games/{gameId}/players", of_games),
             ("POST /products/{productId}/stock", of_stock),
             ("POST /products/{productId}/reservations", of_stock),
+            ("POST /orders", of_stock),
             ("POST /products/{productId}/price", of_prices),
             ("PUT /products/{productId}", of_prices),
             ("PUT /okusuri/api/logs/{date}", 16 * 1024),
