@@ -55,6 +55,7 @@ pub mod start_error;
 pub mod startup;
 pub mod tables;
 pub mod template;
+mod usual_handler;
 mod variables;
 mod waiting_items;
 #[cfg(feature = "watch")]

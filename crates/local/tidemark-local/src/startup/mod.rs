@@ -42,6 +42,7 @@ use crate::stack::{Function, Stack};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
+use crate::usual_handler;
 use crate::variables;
 use crate::waiting_items::WaitingItems;
 use crate::watch::Watch;
@@ -163,7 +164,9 @@ impl RunningStack {
         let (buses, messaging) = messaging::start(&stack, &functions, &admin.queues, &policies);
         let streams = kinesis.as_ref().map(|kinesis| kinesis::router(Arc::clone(kinesis), Arc::clone(&policies)));
         let parameters = ssm::router(SsmParameters::new(&stack.ssm_parameters), Arc::clone(&policies));
-        let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(other_services::router());
+        let usual = usual_handler::router(client.clone(), Arc::clone(&admin.faults));
+        let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(usual);
+        let own = own.merge(other_services::router());
         let router = routing::router(&shared, Arc::clone(&secrets), own);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {

@@ -35,6 +35,7 @@ mod ssm;
 mod streaming;
 mod streams;
 mod support;
+mod usual_handler;
 #[cfg(feature = "watch")]
 mod watch;
 mod web_adapter;
