@@ -281,7 +281,7 @@ async fn play(party: &mut Party, gauge: &mut Gauge) {
         let chunk = Chunk { from: 7 * (number_of - 1) + 1, to: 7 * number_of, batches };
         store.put(party.id(), turn_id, number, &chunk, party.now_ms).await.unwrap();
     }
-    party.send(gauge, 1, json!({ "action": "react", "turnId": turn, "reaction": "like" })).await;
+    party.send(gauge, usize::from(drawer == 0), json!({ "action": "react", "turnId": turn, "reaction": "like" })).await;
     party.send(gauge, 1, json!({ "action": "catch-up", "turnId": turn, "after": 0 })).await;
 
     let guessers: Vec<_> = (0..PLAYERS).filter(|player| *player != drawer).collect();
