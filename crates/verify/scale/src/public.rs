@@ -122,7 +122,7 @@ pub const PUBLIC: &[PublicRequest] = &[
     row("kick", [15.0, 14.0, 120.0, 200.0]),
     row("leave", [16.0, 15.0, 170.0, 200.0]),
     row("rematch", [50.0, 12.0, 125.0, 320.0]),
-    row("share", [5.0, 12.0, 60.0, 200.0]),
+    row("share", [5.0, 12.0, 60.0, 320.0]),
 ];
 
 /// The list as a table.
