@@ -103,7 +103,11 @@ scale: ## Model limits and cost up to a million clicks a second: docs/capacity.m
 fuzz: ## Fuzz all parsers of outside input: SECONDS=60 for each target, TARGETS="csv_import ..."
 	scripts/fuzz $(SECONDS) $(TARGETS)
 
-ifeq ($(ONLY),attack-cost)
+ifeq ($(ONLY),ink)
+# From the pen of one browser to the screen of another, on the local stack.
+bench: page
+	chromium=$$(scripts/chromium) && CHROMIUM_PATH=$$chromium scripts/with-stack npm --prefix web run --silent ink
+else ifeq ($(ONLY),attack-cost)
 # What each public request costs, as `make test` compares it with docs/capacity.md.
 bench:
 	cargo test --locked --workspace --test suite -- public_costs --nocapture

@@ -89,12 +89,12 @@ const pastGame = {
   rank: 1,
   players: 4,
 };
-const turns = [
+export const turns = [
   { id: '01.01', drawerName: 'あんず', answer: 'えんぴつ' },
   { id: '01.02', drawerName: 'ぶんた', answer: 'くじら' },
 ];
 /** The drawing of the examples: a pencil. */
-const drawing = {
+export const drawing = {
   batches: [
     stroke(1, 12, [400, 800, 900, 300, 1040, 440, 540, 940, 400, 800]),
     stroke(2, 12, [400, 800, 330, 1010, 540, 940]),

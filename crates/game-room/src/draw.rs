@@ -10,7 +10,7 @@ use store_base::StoreError;
 use crate::fan_out::{Delivery, deliver};
 use crate::game_room::{Asker, Failure, GameRoom};
 use crate::play::asking_participant;
-use crate::protocol::{BatchMessage, GAME_NOT_FOUND, Ink, NO_DRAWING, NOT_DRAWING, ServerMessage};
+use crate::protocol::{BatchMessage, GAME_NOT_FOUND, Ink, NO_DRAWING, NOT_DRAWING, Reaction, ServerMessage};
 use crate::sockets::Sockets;
 
 /// The approximate maximum size of one part of a catch-up; well below a frame of 32 KB.
@@ -23,12 +23,25 @@ impl<S: Sockets> GameRoom<S> {
             .live_game_if(asker, |live, player| live.room.may_draw(player, turn, asker.now_ms))
             .await?
             .ok_or(NOT_DRAWING)?;
-        let ink = ServerMessage::ink(turn, batch).encode();
+        self.relay(asker, &live, &ServerMessage::ink(turn, batch)).await;
+        Ok(())
+    }
+
+    /// Relays a reaction to all other listeners. Nothing is written.
+    pub(crate) async fn react(&self, asker: Asker<'_>, turn: TurnId, reaction: Reaction) -> Result<(), Failure> {
+        let live = self.live_game_if(asker, |live, who| live.room.may_react(who, turn)).await?.ok_or(NO_DRAWING)?;
+        let player_id = asking_participant(&live.listeners, asker.connection_id)?.id().to_string();
+        let message = ServerMessage::Reaction { turn_id: turn.to_string(), player_id, reaction };
+        self.relay(asker, &live, &message).await;
+        Ok(())
+    }
+
+    async fn relay(&self, asker: Asker<'_>, live: &Live, message: &ServerMessage<'_>) {
+        let message = message.encode();
         let others = live.listeners.iter().filter(|other| other.connection_id != asker.connection_id);
-        let deliveries = others.map(|other| Delivery::new(&*other.connection_id, vec![ink.clone()])).collect();
+        let deliveries = others.map(|other| Delivery::new(&*other.connection_id, vec![message.clone()])).collect();
         let gone = deliver(&self.sockets, deliveries).await;
         self.remove_dead_connections(asker.game_id, &live.listeners, gone, asker.now_ms).await;
-        Ok(())
     }
 
     /// Stores a chunk. Nothing is sent.

@@ -178,6 +178,7 @@ impl<S: Sockets> GameRoom<S> {
             }
             ClientMessage::Draw { turn, batch } => self.draw(asker, turn, &batch).await,
             ClientMessage::Save { turn, chunk, batches } => self.save(asker, turn, chunk, &batches).await,
+            ClientMessage::React { turn, reaction } => self.react(asker, turn, reaction).await,
             ClientMessage::CatchUp { turn, after } => self.catch_up(asker, turn, after).await,
             ClientMessage::Command(command) => self.command(asker, command).await,
             ClientMessage::Rematch => {

@@ -283,3 +283,29 @@ async fn a_removed_player_reads_nothing_of_the_game() {
         assert_ne!(read(1, path, play.now_ms).await.0, 403, "{path}");
     }
 }
+
+#[tokio::test]
+async fn drawings_need_no_token_while_the_host_shares_them() {
+    let db = Database::start().await.unwrap();
+    let api = api(&db);
+    let mut play =
+        Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 2, NOW_MS).await.unwrap();
+    play.apply(1, Command::Ready(true)).await.unwrap();
+    play.apply(0, Command::Start).await.unwrap();
+    play.now_ms += 60 * 60_000;
+    let read = async |path: &str, now_ms: u64| {
+        let mut request = reading(path, "", None);
+        request["headers"] = json!({});
+        answer(&api, request, now_ms).await
+    };
+    let drawing = "turns/{turnId}/drawing";
+    for (shared, turns, drawing_status) in [(None, 401, 401), (Some(true), 200, 404), (Some(false), 401, 401)] {
+        if let Some(shared) = shared {
+            play.apply(0, Command::Share(shared)).await.unwrap();
+        }
+        assert_eq!(read("turns", play.now_ms).await.0, turns, "{shared:?}");
+        // Nothing was drawn.
+        assert_eq!(read(drawing, play.now_ms).await.0, drawing_status, "{shared:?}");
+        assert_eq!(read("chat", play.now_ms).await.0, 401, "the chat stays with the players");
+    }
+}

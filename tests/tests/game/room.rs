@@ -1,7 +1,7 @@
 //! The game room on a real engine: messages and their receivers, stored items, and refusals.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::{Language, SPECTATORS_MAX, Settings, UNDRAWN_AWAY_MS, VOTER_SEATED_MS};
+use domain::game::{Language, SPECTATORS_MAX, Scoring, Settings, UNDRAWN_AWAY_MS, VOTER_SEATED_MS};
 use game_store::Role;
 use serde_json::{Value, json};
 use tests::game_table::{connection, player};
@@ -159,6 +159,36 @@ async fn strokes_reach_others_and_latecomers_get_saved_ones() {
     table.send(&connection(2), &json!({"action": "catch-up", "turnId": "01.01", "after": 19})).await;
     let nothing = json!([{"type": "ink", "turnId": "01.01", "batches": [], "saved": 19, "last": true}]);
     assert_eq!(json!(table.sockets.take(&connection(2))), nothing);
+}
+
+#[tokio::test]
+async fn a_reaction_reaches_others_but_not_from_the_drawer() {
+    let table = GameTable::with_players(3).await.unwrap();
+    table.start(3).await.unwrap();
+    let react = json!({"action": "react", "turnId": "01.01", "reaction": "laugh"});
+    assert_eq!(table.send(&connection(1), &react).await.outcome, "no-drawing", "before the drawing");
+    let choose = json!({"action": "choose", "turnId": "01.01", "word": "りんご"});
+    table.send(&connection(0), &choose).await;
+    table.drain(3);
+    assert_eq!(table.send(&connection(1), &react).await.outcome, "done");
+    let told = json!({"type": "reaction", "turnId": "01.01", "playerId": player(1).to_string(), "reaction": "laugh"});
+    assert_eq!(table.sockets.take(&connection(0)), std::slice::from_ref(&told));
+    assert_eq!(table.sockets.take(&connection(2)), [told]);
+    assert_eq!(table.types(1), [""; 0]);
+    assert_eq!(table.send(&connection(0), &react).await.outcome, "no-drawing", "the drawer");
+    let unknown = json!({"action": "react", "turnId": "01.01", "reaction": "boo"});
+    assert_eq!(table.send(&connection(1), &unknown).await.outcome, "invalid-message");
+}
+
+#[tokio::test]
+async fn a_game_without_points_stays_so_when_stored() {
+    let table = GameTable::with(2, Settings { scoring: Scoring::None, ..Settings::default() }, &[]).await.unwrap();
+    table.start_drawing(2, "りんご").await.unwrap();
+    table.say(1, "りんご").await;
+    let room = table.last_room(&connection(1)).unwrap();
+    assert_eq!((&room["settings"]["scoring"], &room["turn"]["phase"]), (&json!("none"), &json!("reveal")));
+    assert_eq!(room["turn"]["solvers"], json!([{"playerId": player(1).to_string(), "points": 0}]));
+    assert_eq!((&room["turn"]["awards"], &room["players"][1]["score"]), (&Value::Null, &json!(0)));
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ import { addLines, knowsAnswer, type ChatLine } from './chatLog.ts';
 import { isNewer, remainingMs } from './roomTime.ts';
 import { GameSocket, type SocketState, type WaitingLine } from './socket.ts';
 import { Ticker } from './ticker.ts';
-import type { ClientMessage, ErrorMessage, Role, Room, ServerMessage } from './protocol.ts';
+import type { ClientMessage, ErrorMessage, Reaction, Role, Room, ServerMessage } from './protocol.ts';
 
 /** How long the notice about a refused message stays. */
 const NOTICE_MS = 6_000;
@@ -44,6 +44,8 @@ export class Match {
   tooFast = $state.raw<string | null>(null);
   /** The last error from the server, for {@link NOTICE_MS}. */
   refusal = $state.raw<ErrorMessage['error'] | null>(null);
+  /** The reactions to the drawing of the current turn. */
+  reactions = $state.raw<readonly { readonly playerId: string; readonly reaction: Reaction }[]>([]);
   /** The drawing of the current turn. */
   board = $state.raw<BoardSession | null>(null);
 
@@ -107,6 +109,19 @@ export class Match {
     this.#seeNear(null);
     this.#said = { id: newUuidV7(Date.now()), text };
     this.#socket.say(this.#said.id, text);
+  }
+
+  /** Tells the others what this player thinks of the drawing. */
+  react(reaction: Reaction): void {
+    const turnId = this.room.turn?.turnId;
+    if (turnId === undefined || !this.send({ action: 'react', turnId, reaction })) return;
+    this.#addReaction(this.playerId, reaction);
+  }
+
+  /** A reaction counts once for each player. */
+  #addReaction(playerId: string, reaction: Reaction): void {
+    const isKnown = this.reactions.some((given) => given.playerId === playerId && given.reaction === reaction);
+    if (!isKnown) this.reactions = [...this.reactions, { playerId, reaction }];
   }
 
   /** Sends a failed line again. */
@@ -175,6 +190,9 @@ export class Match {
         this.lines = addLines(this.lines, message.lines, this.#chatCaughtUp && this.knowsWord ? this.room : null);
         this.#chatCaughtUp = true;
         break;
+      case 'reaction':
+        if (message.turnId === this.room.turn?.turnId) this.#addReaction(message.playerId, message.reaction);
+        break;
       case 'near':
         this.#seeNear(message);
         break;
@@ -207,6 +225,7 @@ export class Match {
    */
   #see(room: Room, arriving = false): void {
     if (!isNewer(room, this.room)) return;
+    if (room.turn?.turnId !== this.room.turn?.turnId) this.reactions = [];
     if (room.turn?.turnId !== this.room.turn?.turnId || room.turn?.phase !== 'drawing') this.#seeNear(null);
     this.room = room;
     this.seenMs = performance.now();
@@ -260,6 +279,6 @@ export class Match {
  * Errors of messages that the page sends by itself are not shown to the player, except `slow-down`.
  */
 function isSilent({ action, error }: ErrorMessage): boolean {
-  const byItself = ['draw', 'save', 'catch-up', 'tick', 'ping'];
+  const byItself = ['react', 'draw', 'save', 'catch-up', 'tick', 'ping'];
   return action !== null && byItself.includes(action) && !error.type.endsWith(':slow-down');
 }

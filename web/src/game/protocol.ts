@@ -29,6 +29,12 @@ export type WordSource = Settings['words'];
 /** The languages of a game's words. */
 export const WORD_LANGUAGES = ['ja', 'en', 'de', 'fr', 'es', 'pt'] as const;
 export type WordLanguage = (typeof WORD_LANGUAGES)[number];
+/** How points are given. */
+export const SCORINGS = ['speed', 'equal', 'none'] as const;
+export type Scoring = (typeof SCORINGS)[number];
+/** What a player can think of a drawing. */
+export const REACTIONS = ['like', 'laugh'] as const;
+export type Reaction = (typeof REACTIONS)[number];
 export type LineKind = Item<'ChatPage'>['kind'];
 
 /**
@@ -52,6 +58,7 @@ export type ServerMessage =
   | { readonly type: 'room'; readonly room: Room }
   | InkMessage
   | { readonly type: 'chat'; readonly lines: readonly Line[] }
+  | { readonly type: 'reaction'; readonly turnId: string; readonly playerId: string; readonly reaction: Reaction }
   | { readonly type: 'near'; readonly id: string; readonly text: string }
   | { readonly type: 'wait'; readonly version: number; readonly nextMs: number | null }
   | { readonly type: 'rematch'; readonly gameId: string }
@@ -63,10 +70,12 @@ export type ClientMessage =
   | { readonly action: 'hello'; readonly protocol: typeof PROTOCOL_VERSION }
   | { readonly action: 'ping' | 'start' | 'leave' | 'rematch' }
   | { readonly action: 'configure'; readonly settings: ChosenSettings }
+  | { readonly action: 'share'; readonly shared: boolean }
   | { readonly action: 'ready'; readonly ready: boolean }
   | { readonly action: 'choose'; readonly turnId: string; readonly option: number }
   | { readonly action: 'choose'; readonly turnId: string; readonly word: string }
   | BoardMessage
+  | { readonly action: 'react'; readonly turnId: string; readonly reaction: Reaction }
   | { readonly action: 'say'; readonly id: string; readonly text: string }
   | { readonly action: 'tick'; readonly version: number }
   | { readonly action: 'skip'; readonly turnId: string }
@@ -141,6 +150,10 @@ function message(body: JsonObject): ServerMessage | null {
           at: optional(line['at'], number),
         })),
       };
+    case 'reaction': {
+      const [turnId, playerId] = [string(body['turnId']), string(body['playerId'])];
+      return { type: 'reaction', turnId, playerId, reaction: oneOf(body['reaction'], REACTIONS) };
+    }
     case 'near':
       return { type: 'near', id: string(body['id']), text: string(body['text']) };
     case 'wait':
@@ -182,6 +195,8 @@ function room(value: unknown) {
     version: number(body['version']),
     status: oneOf(body['status'], ['waiting', 'playing', 'finished']),
     public: body['public'] === true,
+    /** Anybody may watch the drawings of this finished game. */
+    shared: body['shared'] === true,
     settings: settings(object(body['settings'])),
     hostId: string(body['hostId']),
     round: optional(body['round'], number) ?? 0,
@@ -214,6 +229,7 @@ function settings(body: JsonObject) {
     hints: body['hints'] === true,
     words: oneOf(body['words'], ['built-in', 'custom', 'both']),
     language: oneOf(body['language'], WORD_LANGUAGES),
+    scoring: oneOf(body['scoring'] ?? 'speed', SCORINGS),
     customWords: optional(body['customWords'], number) ?? 0,
   };
 }

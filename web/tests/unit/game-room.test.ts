@@ -61,6 +61,7 @@ test('every message that the page sends has the shape of a sample event', () => 
     hints: true,
     words: 'both',
     language: 'ja',
+    scoring: 'none',
   } as const;
   const ours: readonly ClientMessage[] = [
     { action: 'hello', protocol: 1 },
@@ -70,12 +71,14 @@ test('every message that the page sends has the shape of a sample event', () => 
     { action: 'start' },
     { action: 'choose', turnId, option: 1 },
     { action: 'choose', turnId, word: 'ねこ' },
+    { action: 'react', turnId, reaction: 'laugh' },
     { action: 'say', id: 'a', text: 'ねこ' },
     { action: 'tick', version: 41 },
     { action: 'skip', turnId },
     { action: 'kick', playerId: 'a' },
     { action: 'leave' },
     { action: 'rematch' },
+    { action: 'share', shared: true },
   ];
   const cases = readFileSync('../tests/cases/game/ws-message/messages.txt', 'utf8').split('\n### ');
   const samples = cases.map((text) => form(parsed(text.split('\n\n')[1] ?? '')));

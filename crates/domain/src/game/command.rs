@@ -63,6 +63,8 @@ pub enum Command {
         /// The other player.
         target: PlayerId,
     },
+    /// Lets anybody with the link see the drawings of the finished game, or not. Only the host may.
+    Share(bool),
     /// Asks for another game with the same settings.
     Rematch {
         /// The id for the new game, unless there already is a rematch.

@@ -46,7 +46,7 @@ pub use room::{
 pub use scoring::{Standing, standings};
 pub use secret::{Answer, Secret, TurnSecret};
 pub use settings::{
-    CUSTOM_WORDS_MAX, OPTIONS, OutOfBounds, PlayerCount, RoundCount, Settings, TimeLimit, Within, WordSource,
+    CUSTOM_WORDS_MAX, OPTIONS, OutOfBounds, PlayerCount, RoundCount, Scoring, Settings, TimeLimit, Within, WordSource,
 };
 pub use text::{Hiragana, PlayerName, Talk, TextError};
 pub use view::{OptionView, PlayerView, TurnView, View};

@@ -138,9 +138,10 @@ impl Asked {
 
     fn solve(&mut self, turn: TurnId, me: PlayerId) -> Result<(), Refusal> {
         let (clock_ms, limit_ms) = (self.game.room.clock_ms(self.now_ms), self.game.room.limit_ms());
+        let scoring = self.game.room.settings.scoring;
         let turn = self.turn(turn)?;
         let remaining_ms = turn.deadline_ms.saturating_sub(clock_ms);
-        let points = scoring::solver_points(remaining_ms, limit_ms, turn.solvers.len());
+        let points = scoring::solver_points(scoring, remaining_ms, limit_ms, turn.solvers.len());
         turn.solvers.push(Solver { player: me, points });
         self.seat(me)?.score += points;
         self.settle();
@@ -156,6 +157,17 @@ impl Asked {
         } else if !self.has_moved {
             self.effects.push(Effect::Show);
         }
+        Ok(())
+    }
+
+    pub(super) fn share(&mut self, me: PlayerId, shared: bool) -> Result<(), Refusal> {
+        self.seat(me)?;
+        let room = &mut self.game.room;
+        let Stage::Finished { .. } = room.stage else { return Err(Refusal::NotFinished) };
+        if room.host != me {
+            return Err(Refusal::NotHost);
+        }
+        room.shared = shared;
         Ok(())
     }
 

@@ -63,6 +63,7 @@ impl Game {
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             public,
+            shared: false,
             settings,
             custom_words: u8::try_from(words.len()).unwrap_or(u8::MAX),
             host,
@@ -161,6 +162,7 @@ impl Asked {
             (Participant::Player(me), Command::Choose { turn, choice }) => self.choose(*me, turn, choice),
             (Participant::Player(me), Command::Skip { turn }) => self.skip(*me, turn),
             (Participant::Player(me), Command::Kick { target }) => self.kick(*me, target),
+            (Participant::Player(me), Command::Share(shared)) => self.share(*me, shared),
             (Participant::Player(me), Command::Rematch { game }) => self.rematch(*me, game),
         }
     }

@@ -56,6 +56,8 @@ pub struct Room {
     pub updated_at_ms: u64,
     /// Whether the lobby may list it.
     pub public: bool,
+    /// Whether anybody with the link may see the drawings of the finished game.
+    pub shared: bool,
     /// The rules chosen for the game.
     pub settings: Settings,
     /// The number of the game's own words.
@@ -318,6 +320,14 @@ impl Room {
         })
     }
 
+    /// Whether to tell everybody what this player or spectator thinks of the drawing: anyone but the
+    /// drawer, from its beginning to the end of its turn.
+    pub fn may_react(&self, who: PlayerId, turn: TurnId) -> bool {
+        self.turn().is_some_and(|running| {
+            running.id == turn && running.drawer != who && !matches!(running.phase, Phase::Choosing)
+        })
+    }
+
     /// Whether to store a chunk of the drawing for this player: only the drawer's, until the reveal
     /// is over.
     pub fn may_save(&self, player: PlayerId, turn: TurnId, now_ms: u64) -> bool {
@@ -329,6 +339,11 @@ impl Room {
             };
             running.id == turn && running.drawer == player && now_ms < until_ms
         })
+    }
+
+    /// Whether somebody without a player token may see the drawings.
+    pub fn is_shared(&self) -> bool {
+        self.shared && matches!(self.stage, Stage::Finished { .. })
     }
 
     /// Whether players and spectators may see the drawing of a turn: after its drawing has begun.

@@ -54,6 +54,34 @@ pub enum WordSource {
     Both,
 }
 
+/// How a right guess and a drawing are rewarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scoring {
+    /// A guess is worth more the sooner it comes.
+    Speed,
+    /// Each right guess is worth the same.
+    Equal,
+    /// Nobody gets points.
+    None,
+}
+
+impl Scoring {
+    /// All of them, with their names in the protocol, the API and the table.
+    pub const NAMES: [(Self, &str); 3] = [(Self::Speed, "speed"), (Self::Equal, "equal"), (Self::None, "none")];
+
+    /// The scoring with this name.
+    #[must_use]
+    pub fn with_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(scoring, _)| *scoring)
+    }
+
+    /// Its name; `None` for the scoring that needs none because it is the default.
+    #[must_use]
+    pub fn other_than_default(self) -> Option<&'static str> {
+        Self::NAMES[1..].iter().find(|(scoring, _)| *scoring == self).map(|(_, name)| *name)
+    }
+}
+
 /// The settings of a game. Source: the original design, except hints and words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -69,6 +97,8 @@ pub struct Settings {
     pub words: WordSource,
     /// The language of the words.
     pub language: Language,
+    /// How points are given.
+    pub scoring: Scoring,
 }
 
 impl Default for Settings {
@@ -80,6 +110,7 @@ impl Default for Settings {
             hints: true,
             words: WordSource::BuiltIn,
             language: Language::Japanese,
+            scoring: Scoring::Speed,
         }
     }
 }

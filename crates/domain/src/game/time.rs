@@ -122,7 +122,8 @@ impl Game {
         let players = &mut self.room.players;
         let missed = players.iter().filter(|player| player.is_connected() && is_guessing(turn, player.id)).count();
         let drawer = players.iter_mut().find(|player| player.id == turn.drawer && drawer_earns);
-        let awards = scoring::awards(&turn.solvers, drawer.as_ref().map(|player| player.id), missed);
+        let awards =
+            scoring::awards(self.room.settings.scoring, &turn.solvers, drawer.as_ref().map(|player| player.id), missed);
         if let Some(drawer) = drawer {
             let earned = awards.iter().filter(|award| award.player == drawer.id).map(|award| award.points);
             drawer.score += earned.sum::<u32>();

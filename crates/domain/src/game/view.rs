@@ -18,6 +18,8 @@ pub struct View {
     pub status: &'static str,
     /// Whether the lobby may list it.
     pub public: bool,
+    /// Whether anybody may see the drawings.
+    pub shared: bool,
     /// The rules chosen for the game.
     pub settings: Settings,
     /// The number of the game's own words.
@@ -126,6 +128,7 @@ impl Room {
             version: self.version,
             status,
             public: self.public,
+            shared: self.is_shared(),
             settings: self.settings,
             custom_words: self.custom_words,
             host: self.host,

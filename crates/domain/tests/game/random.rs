@@ -34,6 +34,7 @@ enum Act {
     Skip,
     Kick(u8),
     Rematch,
+    Share(bool),
 }
 
 /// The time of a step.
@@ -85,6 +86,7 @@ fn acts() -> impl Strategy<Value = (Who, Act)> {
         1 => Just(Act::TickOld),
         10 => (0..3u8).prop_map(Act::Kick),
         1 => Just(Act::Rematch),
+        1 => any::<bool>().prop_map(Act::Share),
     ];
     let drawing = prop_oneof![
         6 => (0..4u8).prop_map(Act::ChooseOption),
@@ -122,15 +124,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn settings() -> impl Strategy<Value = Settings> {
     let words = prop_oneof![Just(WordSource::BuiltIn), Just(WordSource::Custom), Just(WordSource::Both)];
     let language = proptest::sample::select(&Language::ALL[..]);
+    let scoring = proptest::sample::select(&Scoring::NAMES.map(|(scoring, _)| scoring)[..]);
     let numbers = (30..=60u16, 1..=3u16, 2..=5u16);
-    (numbers, any::<bool>(), words, language).prop_map(|((limit, rounds, seats), hints, words, language)| Settings {
-        time_limit: TimeLimit::new(limit).expect("in bounds"),
-        round_count: RoundCount::new(rounds).expect("in bounds"),
-        player_count: PlayerCount::new(seats).expect("in bounds"),
-        hints,
-        words,
-        language,
-    })
+    (numbers, any::<bool>(), words, (language, scoring)).prop_map(
+        |((limit, rounds, seats), hints, words, (language, scoring))| Settings {
+            time_limit: TimeLimit::new(limit).expect("in bounds"),
+            round_count: RoundCount::new(rounds).expect("in bounds"),
+            player_count: PlayerCount::new(seats).expect("in bounds"),
+            hints,
+            scoring,
+            words,
+            language,
+        },
+    )
 }
 
 fn katakana(text: &str) -> String {
@@ -171,6 +177,7 @@ fn command(table: &mut Table, act: &Act) -> Option<Command> {
         Act::TickOld => return Some(Command::Tick { version: 0 }),
         Act::Skip => return Some(Command::Skip { turn }),
         Act::Kick(n) => return Some(Command::Kick { target: player(*n) }),
+        Act::Share(shared) => return Some(Command::Share(*shared)),
         Act::Rematch => return Some(Command::Rematch { game: table.game.room.id }),
         Act::SayAnswer => hidden(0)?,
         Act::SayAnswerInKatakana => katakana(&hidden(0)?),

@@ -380,6 +380,21 @@ fn rematch_is_made_by_the_first_request_only() {
 }
 
 #[test]
+fn only_the_host_shares_drawings_of_a_finished_game() {
+    let mut table = Table::drawing(2);
+    assert_eq!(table.tries(0, Command::Share(true)), Err(Refusal::NotFinished));
+    table.pass(60 * 60_000);
+    assert_eq!(table.tries(1, Command::Share(true)), Err(Refusal::NotHost));
+    assert!(!table.game.room.is_shared());
+    table.does(0, Command::Share(true));
+    assert!(table.game.room.is_shared() && table.sees(1).shared);
+    let next = table.game.rematch(GameId(uuid::Uuid::from_u128(7)), player(0), 3, table.now_ms).expect("a game");
+    assert!(!next.room.shared, "a rematch is not shared");
+    table.does(0, Command::Share(false));
+    assert!(!table.game.room.is_shared());
+}
+
+#[test]
 fn system_lines_have_ids_of_their_own() {
     let mut table = Table::new(Settings::default(), &[]);
     let mut ids = vec![];

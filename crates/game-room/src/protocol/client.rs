@@ -6,13 +6,13 @@ use std::str::FromStr;
 
 use domain::game::drawing::{Batch, check_chunk};
 use domain::game::{
-    Choice, Command, Language, LineId, OutOfBounds, PlayerCount, PlayerId, RoundCount, Settings, Talk, TimeLimit,
-    TurnId, Word,
+    Choice, Command, Language, LineId, OutOfBounds, PlayerCount, PlayerId, RoundCount, Scoring, Settings, Talk,
+    TimeLimit, TurnId, Word,
 };
 use lambda_kit::json_object;
 use lambda_kit::problem::Problem;
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
 
 use super::drawing::{BatchMessage, OpMessage};
 use super::problem::{
@@ -50,6 +50,13 @@ pub enum ClientMessage {
         /// The batches.
         batches: Vec<Batch>,
     },
+    /// What the sender thinks of the drawing.
+    React {
+        /// The turn.
+        turn: TurnId,
+        /// The reaction.
+        reaction: Reaction,
+    },
     /// A request for stored batches.
     CatchUp {
         /// The turn.
@@ -65,9 +72,19 @@ impl ClientMessage {
     pub fn weight(&self) -> u32 {
         match self {
             Self::Ping | Self::Draw { .. } | Self::Save { .. } | Self::Command(Command::Tick { .. }) => 1,
-            Self::Hello | Self::Command(_) | Self::Rematch | Self::CatchUp { .. } => 5,
+            Self::Hello | Self::Command(_) | Self::Rematch | Self::React { .. } | Self::CatchUp { .. } => 5,
         }
     }
+}
+
+/// A reaction to a drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reaction {
+    /// The drawing is good.
+    Like,
+    /// The drawing is funny.
+    Laugh,
 }
 
 #[derive(Deserialize)]
@@ -89,11 +106,18 @@ struct ChosenSettings {
     hints: bool,
     words: String,
     language: String,
+    /// Absent is by speed, for clients that do not know of it.
+    scoring: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Ready {
     ready: bool,
+}
+
+#[derive(Deserialize)]
+struct Share {
+    shared: bool,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +153,14 @@ struct CatchUp {
     #[serde(deserialize_with = "parsed")]
     turn_id: TurnId,
     after: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct React {
+    #[serde(deserialize_with = "parsed")]
+    turn_id: TurnId,
+    reaction: Reaction,
 }
 
 #[derive(Deserialize)]
@@ -216,6 +248,10 @@ fn read(action: Option<&str>, text: &str) -> Result<ClientMessage, Problem> {
             let CatchUp { turn_id, after } = fields(text)?;
             ClientMessage::CatchUp { turn: turn_id, after }
         }
+        "react" => {
+            let React { turn_id, reaction } = fields(text)?;
+            ClientMessage::React { turn: turn_id, reaction }
+        }
         "say" => {
             let Say { id, text } = fields(text)?;
             let text = Talk::new(&text).map_err(|why| INVALID_TEXT.detail(format!("`text` {why}")))?;
@@ -225,6 +261,7 @@ fn read(action: Option<&str>, text: &str) -> Result<ClientMessage, Problem> {
         "skip" => ClientMessage::Command(Command::Skip { turn: fields::<Skip>(text)?.turn_id }),
         "kick" => ClientMessage::Command(Command::Kick { target: fields::<Kick>(text)?.player_id }),
         "leave" => ClientMessage::Command(Command::Leave),
+        "share" => ClientMessage::Command(Command::Share(fields::<Share>(text)?.shared)),
         "rematch" => ClientMessage::Rematch,
         _ => return Err(UNKNOWN_ACTION),
     })
@@ -242,6 +279,7 @@ impl ChosenSettings {
             let number = u16::try_from(number).unwrap_or(if number < 0 { 0 } else { u16::MAX });
             new(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))
         }
+        let scoring = self.scoring.as_deref().map_or(Some(Scoring::Speed), Scoring::with_name);
         let words = WORD_SOURCES.iter().find(|(_, name)| *name == self.words).map(|(source, _)| *source);
         Ok(Settings {
             time_limit: within("timeLimit", self.time_limit, TimeLimit::new)?,
@@ -251,6 +289,7 @@ impl ChosenSettings {
             words: words.ok_or_else(|| INVALID_SETTINGS.detail("`words` must be built-in, custom or both"))?,
             language: Language::with_code(&self.language)
                 .ok_or_else(|| INVALID_SETTINGS.detail(format!("`language` must be one of {}", Language::codes())))?,
+            scoring: scoring.ok_or_else(|| INVALID_SETTINGS.detail("`scoring` must be speed, equal or none"))?,
         })
     }
 }

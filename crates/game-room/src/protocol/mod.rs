@@ -8,7 +8,7 @@ mod room;
 mod server;
 mod shared_problem;
 
-pub use client::{ClientMessage, decode};
+pub use client::{ClientMessage, Reaction, decode};
 pub(crate) use drawing::BatchMessage;
 pub(crate) use problem::refusal_problem;
 pub use problem::*;

@@ -13,6 +13,8 @@ pub struct RoomMessage {
     version: u64,
     status: &'static str,
     public: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    shared: bool,
     settings: SettingsMessage,
     host_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +40,8 @@ struct SettingsMessage {
     hints: bool,
     words: &'static str,
     language: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scoring: Option<&'static str>,
     custom_words: u8,
 }
 
@@ -112,12 +116,13 @@ fn is_false(value: &bool) -> bool {
 impl RoomMessage {
     /// Builds the message from a view and the number of spectators.
     pub fn new(view: View, spectators: usize) -> Self {
-        let Settings { time_limit, round_count, player_count, hints, words, language } = view.settings;
+        let Settings { time_limit, round_count, player_count, hints, words, language, scoring } = view.settings;
         Self {
             game_id: view.id.to_string(),
             version: view.version,
             status: view.status,
             public: view.public,
+            shared: view.shared,
             settings: SettingsMessage {
                 time_limit: time_limit.get(),
                 round_count: round_count.get(),
@@ -125,6 +130,7 @@ impl RoomMessage {
                 hints,
                 words: word_source_name(words),
                 language: language.code(),
+                scoring: scoring.other_than_default(),
                 custom_words: view.custom_words,
             },
             host_id: view.host.to_string(),

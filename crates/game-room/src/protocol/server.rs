@@ -7,6 +7,7 @@ use game_store::Role;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::client::Reaction;
 use super::problem::RefusedMessage;
 use super::room::RoomMessage;
 use super::{BatchMessage, PROTOCOL};
@@ -46,6 +47,15 @@ pub(crate) enum ServerMessage<'a> {
     Chat {
         /// The lines, oldest first.
         lines: Vec<LineMessage>,
+    },
+    /// What a participant thinks of the drawing.
+    Reaction {
+        /// The turn.
+        turn_id: String,
+        /// The participant.
+        player_id: String,
+        /// The reaction.
+        reaction: Reaction,
     },
     /// Tells a guesser that the guess is near the answer.
     Near {

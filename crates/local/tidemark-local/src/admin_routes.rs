@@ -215,8 +215,16 @@ async fn faults(State(admin): State<Arc<AdminState>>) -> Response {
     Json(AllFaults { engine, functions, sockets }).into_response()
 }
 
+/// How long faults are active.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FaultsFor {
+    /// After this time all are off, unless others were set; absent: until others are set.
+    seconds: Option<u16>,
+}
+
 /// Replaces all faults; a fault that the request omits is switched off.
-async fn set_faults(State(admin): State<Arc<AdminState>>, body: String) -> Response {
+async fn set_faults(State(admin): State<Arc<AdminState>>, Query(lasting): Query<FaultsFor>, body: String) -> Response {
     let wanted: AllFaults = match serde_json::from_str(&body) {
         Ok(wanted) => wanted,
         Err(error) => return bad_request(&error.to_string()),
@@ -230,8 +238,21 @@ async fn set_faults(State(admin): State<Arc<AdminState>>, body: String) -> Respo
             );
         }
     }
-    admin.faults.set(wanted.functions);
+    let change = admin.faults.set(wanted.functions);
     admin.faults.set_sockets(wanted.sockets);
+    if let Some(seconds) = lasting.seconds {
+        let admin = Arc::clone(&admin);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+            if admin.faults.changes() == change {
+                if let Some(engine) = &admin.engine_faults {
+                    engine.set(EngineFaults::default());
+                }
+                admin.faults.set(FunctionFaults::default());
+                admin.faults.set_sockets(SocketFaults::default());
+            }
+        });
+    }
     faults(State(admin)).await
 }
 

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 pub use tidemark_engine::Chance;
+use tokio::sync::mpsc;
 
 /// The faults of functions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +53,10 @@ struct State {
     sockets: SocketFaults,
     rng: fastrand::Rng,
     injected: BTreeMap<&'static str, u64>,
+    /// How often faults were set.
+    changes: u64,
+    /// A function, and who gets what is delivered to it.
+    watched: Option<(String, mpsc::Sender<Bytes>)>,
 }
 
 impl Default for Faults {
@@ -65,7 +71,8 @@ impl Faults {
     pub fn seeded(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
         let (functions, sockets) = (FunctionFaults::default(), SocketFaults::default());
-        Self { state: Mutex::new(State { functions, sockets, rng, injected: BTreeMap::new() }) }
+        let state = State { functions, sockets, rng, injected: BTreeMap::new(), changes: 0, watched: None };
+        Self { state: Mutex::new(state) }
     }
 
     /// How often each fault was injected since the start: `kill_before`, `kill_after`,
@@ -81,9 +88,33 @@ impl Faults {
         self.lock().functions.clone()
     }
 
-    /// Replaces the faults of functions.
-    pub fn set(&self, faults: FunctionFaults) {
-        self.lock().functions = faults;
+    /// Replaces the faults of functions, and returns how often this was done.
+    pub fn set(&self, faults: FunctionFaults) -> u64 {
+        let mut state = self.lock();
+        state.functions = faults;
+        state.changes += 1;
+        state.changes
+    }
+
+    /// How often the faults of functions were replaced.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.lock().changes
+    }
+
+    /// Sends a copy of each delivery to a function, named by its binary or its own name, instead of
+    /// those that were sent before.
+    pub(crate) fn watch(&self, function: String, deliveries: mpsc::Sender<Bytes>) {
+        self.lock().watched = Some((function, deliveries));
+    }
+
+    /// Tells the watcher of the function `names` that a request reaches an instance.
+    pub(crate) async fn delivered(&self, names: [&str; 2], payload: &Bytes) {
+        let watcher = self.lock().watched.as_ref().filter(|(function, _)| names.contains(&function.as_str())).cloned();
+        if let Some((_, watcher)) = watcher {
+            // Nobody reads after the end of the stack.
+            drop(watcher.send(payload.clone()).await);
+        }
     }
 
     /// The active faults of connections.

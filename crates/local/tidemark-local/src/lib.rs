@@ -63,6 +63,7 @@ pub mod tables;
 pub mod template;
 pub mod test_command;
 pub mod testing;
+mod usual_handler;
 mod variables;
 mod waiting_items;
 #[cfg(feature = "watch")]

@@ -114,6 +114,7 @@ pub const PUBLIC: &[PublicRequest] = &[
     row("choose", [10.0, 14.0, 60.0, 200.0]),
     row("draw", [0.0, 5.0, 60.0, 320.0]),
     row("save", [15.0, 5.0, 0.0, 0.0]),
+    row("react", [0.0, 5.0, 60.0, 10.0]),
     row("catch-up", [0.0, 120.0, 35.0, 1000.0]),
     row("say", [25.0, 45.0, 125.0, 320.0]),
     row("tick", [85.0, 130.0, 60.0, 190.0]),
@@ -121,6 +122,7 @@ pub const PUBLIC: &[PublicRequest] = &[
     row("kick", [15.0, 14.0, 120.0, 200.0]),
     row("leave", [16.0, 15.0, 170.0, 200.0]),
     row("rematch", [50.0, 12.0, 125.0, 320.0]),
+    row("share", [5.0, 12.0, 60.0, 320.0]),
 ];
 
 /// The list as a table.

@@ -281,6 +281,7 @@ async fn play(party: &mut Party, gauge: &mut Gauge) {
         let chunk = Chunk { from: 7 * (number_of - 1) + 1, to: 7 * number_of, batches };
         store.put(party.id(), turn_id, number, &chunk, party.now_ms).await.unwrap();
     }
+    party.send(gauge, usize::from(drawer == 0), json!({ "action": "react", "turnId": turn, "reaction": "like" })).await;
     party.send(gauge, 1, json!({ "action": "catch-up", "turnId": turn, "after": 0 })).await;
 
     let guessers: Vec<_> = (0..PLAYERS).filter(|player| *player != drawer).collect();
@@ -313,6 +314,7 @@ async fn play(party: &mut Party, gauge: &mut Gauge) {
             }
         }
     }
+    party.send(gauge, 0, json!({ "action": "share", "shared": true })).await;
     party.send(gauge, 0, json!({ "action": "rematch" })).await;
 
     copies(&party.db, Database::GAMES, (&of_game, "ROUND#"), (1..=10).map(|n| vec![("SK", format!("ROUND#{n}"))]))

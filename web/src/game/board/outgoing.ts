@@ -22,8 +22,13 @@ import {
   type Tool,
 } from './protocol.ts';
 
-/** Delay from the first change to its batch. */
-export const BATCH_AFTER_MS = 175;
+/** Delay from a change to its batch, while strokes go on. */
+export const BATCH_AFTER_MS = 225;
+/**
+ * The first point of a stroke leaves at once, unless a batch has left in this time: many short
+ * strokes may not exceed the messages of a connection.
+ */
+const AT_ONCE_AFTER_MS = 120;
 /** Delay from the first batch to its chunk. */
 export const SAVE_AFTER_MS = 2_000;
 /** A message may have 32 KB. `batches` is ASCII, so a character is a byte. */
@@ -84,6 +89,8 @@ export class OutgoingBatches {
   /** Whether chunks were sent again after the last answer. */
   #isResending = false;
   #youngest: Batch[] = [];
+  /** Runs after each batch for {@link AT_ONCE_AFTER_MS}. */
+  #pauseTimer: ReturnType<typeof setTimeout> | undefined;
   #batchTimer: ReturnType<typeof setTimeout> | undefined;
   #saveTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -144,6 +151,7 @@ export class OutgoingBatches {
     this.#stroke = { id, width: brush.width, last: first, pending: [] };
     const { tool, colour: color, width } = brush;
     this.#emit({ op: 'stroke', id, color, width, tool, points: encodePoints([first]) });
+    if (this.#pauseTimer === undefined) this.#cutBatch();
   }
 
   extend(points: readonly Point[]): void {
@@ -220,6 +228,7 @@ export class OutgoingBatches {
   /** Stops the timers. Nothing more is sent. */
   dispose(): void {
     clearTimeout(this.#batchTimer);
+    clearTimeout(this.#pauseTimer);
     clearTimeout(this.#saveTimer);
   }
 
@@ -258,6 +267,8 @@ export class OutgoingBatches {
     clearTimeout(this.#batchTimer);
     this.#batchTimer = undefined;
     if (this.#ops.length === 0) return;
+    clearTimeout(this.#pauseTimer);
+    this.#pauseTimer = setTimeout(() => (this.#pauseTimer = undefined), AT_ONCE_AFTER_MS);
     const batch = { seq: ++this.#seq, ops: this.#ops };
     this.#ops = [];
     this.#pointCount = 0;

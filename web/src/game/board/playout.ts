@@ -8,7 +8,7 @@ import { decodePoints, encodePoints } from './points.ts';
 import type { Batch, Op, StrokeOp } from './protocol.ts';
 
 /** The drawing time that one batch covers. */
-export const BATCH_MS = 180;
+export const BATCH_MS = 225;
 /** When more batches than this wait, the oldest are shown at once. */
 const WAITING_MAX = 6;
 
@@ -52,7 +52,9 @@ export class Playout {
       const passedMs = Math.min(leftMs, BATCH_MS - this.#elapsedMs);
       this.#elapsedMs += passedMs;
       leftMs -= passedMs;
-      this.#showUpTo((this.#elapsedMs / BATCH_MS) * this.#steps.length);
+      // The first point is shown at once, as the drawer's page sent it at once.
+      const position = 1 + (this.#elapsedMs / BATCH_MS) * (this.#steps.length - 1);
+      this.#showUpTo(Math.min(position, this.#steps.length));
     }
     return leftMs;
   }

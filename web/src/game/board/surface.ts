@@ -60,6 +60,18 @@ export class Surface {
 
 /** Draws the batches as a PNG of the board's size. `null` when the browser cannot. */
 export function toPng(batches: readonly Batch[]): Promise<Blob | null> {
+  return new Promise((resolve) => paint(batches).toBlob(resolve, 'image/png'));
+}
+
+/** Draws the batches in this width, as the address of an image. */
+export function toThumbnail(batches: readonly Batch[], width: number): string {
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [width, (width * BOARD_HEIGHT) / BOARD_WIDTH];
+  canvas.getContext('2d')?.drawImage(paint(batches), 0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL('image/webp', 0.8);
+}
+
+function paint(batches: readonly Batch[]): HTMLCanvasElement {
   const picture = new Picture();
   picture.apply(batches.flatMap(({ ops }) => ops));
   const image = new ImageData(BOARD_WIDTH, BOARD_HEIGHT);
@@ -67,5 +79,5 @@ export function toPng(batches: readonly Batch[]): Promise<Blob | null> {
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [BOARD_WIDTH, BOARD_HEIGHT];
   canvas.getContext('2d')?.putImageData(image, 0, 0);
-  return new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+  return canvas;
 }

@@ -29,6 +29,12 @@ export const en = {
   hintsOff: 'hints off',
   hintsSetting: 'Hints',
   hintsStates: { on: 'on', off: 'off' },
+  scoring: 'Points',
+  scorings: {
+    speed: 'The sooner a guess, the more points',
+    equal: '100 points for every right guess',
+    none: 'No points',
+  },
   wordSource: 'Words',
   wordSources: {
     'built-in': 'Built-in words',
@@ -149,6 +155,12 @@ export const en = {
   kickVotes: (n: number) => `${n} ${n === 1 ? 'vote' : 'votes'} to kick`,
   more: 'Players and menu',
   sounds: 'Sounds',
+  reactions: 'Reactions to the drawing',
+  reaction: {
+    like: (n: number) => `Like (${n})`,
+    laugh: (n: number) => `Funny (${n})`,
+  },
+  guessedBy: (names: string) => `Guessed by ${names}`,
   close: 'Close',
 
   chat: 'Chat',
@@ -188,7 +200,10 @@ export const en = {
   gallery: 'Drawings',
   galleryEmpty: 'Nothing was drawn in this game.',
   galleryFailed: 'Could not load the drawings',
-  galleryPick: 'Choose a drawing to watch how it was drawn.',
+  shareDrawings: 'Anyone with the link can watch the drawings',
+  shareDrawingsDetail: 'Also people who did not play, without a name, as long as the game is kept: 7 days.',
+  sharedLead: 'Watch how it was drawn, and who won.',
+  playToo: 'Play too',
   drawnBy: (word: string, name: string) => `${word}, drawn by ${name}`,
   drawingEmpty: 'No drawing was saved for this turn.',
   loading: 'Loading…',
@@ -273,6 +288,9 @@ export const en = {
     times: (factor: number) => `${factor}×`,
     seconds: (passed: number, whole: number) => `${passed} of ${whole} s`,
     savePicture: 'Save picture',
+    saveVideo: 'Save video',
+    recording: 'Recording…',
+    videoFailed: 'The video could not be recorded. Keep this page open while it is made.',
     colours: {
       white: 'White',
       lightGrey: 'Light grey',

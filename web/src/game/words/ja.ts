@@ -31,6 +31,12 @@ export const ja: Words = {
   hintsOff: 'ヒントなし',
   hintsSetting: 'ヒント',
   hintsStates: { on: 'あり', off: 'なし' },
+  scoring: '得点',
+  scorings: {
+    speed: '早く当てるほど高得点',
+    equal: '正解はすべて100点',
+    none: '得点なし',
+  },
   wordSource: 'お題',
   wordSources: {
     'built-in': '用意されたお題',
@@ -150,6 +156,12 @@ export const ja: Words = {
   kickVotes: (n) => `キックに${n}票`,
   more: 'プレイヤーとメニュー',
   sounds: '効果音',
+  reactions: '絵への反応',
+  reaction: {
+    like: (n) => `いいね(${n})`,
+    laugh: (n) => `おもしろい(${n})`,
+  },
+  guessedBy: (names) => `正解：${names}`,
   close: '閉じる',
 
   chat: 'チャット',
@@ -189,7 +201,10 @@ export const ja: Words = {
   gallery: 'みんなの絵',
   galleryEmpty: 'このゲームでは何も描かれませんでした。',
   galleryFailed: '絵を読み込めませんでした',
-  galleryPick: '絵を選ぶと、描かれていく様子を再生できます。',
+  shareDrawings: 'リンクを知っている人は誰でも絵を見られる',
+  shareDrawingsDetail: '参加していない人も、名前なしで、ゲームが保存される7日間見られます。',
+  sharedLead: '描かれていく様子と結果をご覧ください。',
+  playToo: 'ゲームで遊ぶ',
   drawnBy: (word, name) => `${word}（${name}さんの絵）`,
   drawingEmpty: 'この番の絵は保存されていません。',
   loading: '読み込み中…',
@@ -275,6 +290,9 @@ export const ja: Words = {
     times: (factor) => `${factor}倍`,
     seconds: (passed, whole) => `${whole}秒中${passed}秒`,
     savePicture: '画像を保存',
+    saveVideo: '動画を保存',
+    recording: '録画中…',
+    videoFailed: '動画を録画できませんでした。作成中はこのページを開いたままにしてください。',
     colours: {
       white: '白',
       lightGrey: '明るい灰色',

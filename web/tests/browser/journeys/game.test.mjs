@@ -26,7 +26,15 @@ test('a game is created with the chosen settings and shows its invite link', asy
     body: {
       name: 'あんず',
       public: true,
-      settings: { timeLimit: 80, roundCount: 2, playerCount: 8, hints: true, words: 'both', language: 'ja' },
+      settings: {
+        timeLimit: 80,
+        roundCount: 2,
+        playerCount: 8,
+        hints: true,
+        words: 'both',
+        language: 'ja',
+        scoring: 'speed',
+      },
       words: ['かれー', 'たこやき'],
     },
     token: null,
@@ -57,7 +65,15 @@ test('the host changes the settings and starts the game when the others are read
   await page.getByLabel('Drawing time').selectOption('120');
   assert.deepEqual(await server.hears('configure'), {
     action: 'configure',
-    settings: { timeLimit: 120, roundCount: 3, playerCount: 8, hints: true, words: 'both', language: 'ja' },
+    settings: {
+      timeLimit: 120,
+      roundCount: 3,
+      playerCount: 8,
+      hints: true,
+      words: 'both',
+      language: 'ja',
+      scoring: 'speed',
+    },
   });
   await server.show('room-waiting');
   await page.getByRole('button', { name: 'Start game' }).click();

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use domain::game::{
-    CUSTOM_WORDS_MAX, Language, OutOfBounds, PlayerCount, PlayerName, RoundCount, Settings, TimeLimit, Word, WordSource,
+    CUSTOM_WORDS_MAX, Language, OutOfBounds, PlayerCount, PlayerName, RoundCount, Scoring, Settings, TimeLimit, Word,
+    WordSource,
 };
 use game_room::protocol::{INVALID_SETTINGS, WORD_SOURCES};
 use game_store::Role;
@@ -111,6 +112,7 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
         hints: Option<Value>,
         words: Option<Value>,
         language: Option<Value>,
+        scoring: Option<Value>,
     }
     let wanted: Wanted = match value {
         None => Wanted::default(),
@@ -140,6 +142,13 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
                 .ok_or_else(|| INVALID_SETTINGS.detail(format!("`language` must be one of {}", Language::codes())))?
         }
     };
+    let scoring = match wanted.scoring {
+        None => default.scoring,
+        Some(name) => name
+            .as_str()
+            .and_then(Scoring::with_name)
+            .ok_or_else(|| INVALID_SETTINGS.detail("`scoring` must be `speed`, `equal` or `none`"))?,
+    };
     Ok(Settings {
         time_limit: number("timeLimit", wanted.time_limit, default.time_limit, TimeLimit::new)?,
         round_count: number("roundCount", wanted.round_count, default.round_count, RoundCount::new)?,
@@ -147,6 +156,7 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
         hints,
         words,
         language,
+        scoring,
     })
 }
 
@@ -187,10 +197,12 @@ mod tests {
     fn invalid_settings_are_refused() {
         let settings =
             |settings: Value| game(json!({"name": "あんず", "settings": settings})).map(|game| game.settings);
-        let chosen =
-            settings(json!({"timeLimit": 30, "roundCount": 10, "playerCount": 2, "hints": false, "words": "both"}));
+        let chosen = settings(
+            json!({"timeLimit": 30, "roundCount": 10, "playerCount": 2, "hints": false, "words": "both", "scoring": "equal"}),
+        );
         let chosen = chosen.expect("settings");
         assert_eq!((chosen.time_limit.get(), chosen.round_count.get(), chosen.player_count.get()), (30, 10, 2));
+        assert_eq!(chosen.scoring, Scoring::Equal);
         for wrong in [
             json!({"timeLimit": 29}),
             json!({"timeLimit": 301}),
@@ -203,6 +215,8 @@ mod tests {
             json!({"words": "mine"}),
             json!({"language": "it"}),
             json!({"language": 1}),
+            json!({"scoring": "fair"}),
+            json!({"scoring": null, "words": 1}),
             json!({"words": null, "timelimit": 80}),
             json!([80, 3, 8, true, "both"]),
             json!("fast"),

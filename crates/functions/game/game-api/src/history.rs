@@ -20,8 +20,28 @@ pub const LINES_MAX: u16 = 100;
 /// The room of a game, unless it voted the asker out, or a player from the asker's address. Another
 /// player from this address may have a seat.
 async fn room(api: &Api, game_id: GameId, asker: PlayerId, request: &Request) -> Result<Room, Problem> {
+    may_see(any_room(api, game_id).await?, api, asker, request)
+}
+
+/// The same for drawings, which the host may show to everybody, also without a token.
+async fn room_of_drawings(api: &Api, game_id: GameId, request: &Request, now: Timestamp) -> Result<Room, Problem> {
+    let asker = match api.player(request, now)? {
+        Some(asker) => asker,
+        None => {
+            let room = api.rooms.room(game_id).await.map_err(store_problem)?;
+            return room.filter(Room::is_shared).ok_or_else(lambda_kit::bearer::missing_token);
+        }
+    };
+    let room = any_room(api, game_id).await?;
+    if room.is_shared() { Ok(room) } else { may_see(room, api, asker, request) }
+}
+
+async fn any_room(api: &Api, game_id: GameId) -> Result<Room, Problem> {
     let room = api.rooms.room(game_id).await.map_err(store_problem)?;
-    let room = room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
+    room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))
+}
+
+fn may_see(room: Room, api: &Api, asker: PlayerId, request: &Request) -> Result<Room, Problem> {
     let is_barred = room.player(asker).is_none() && room.bars_client(api.client(request));
     if is_barred || room.kicked.contains(&asker) { Err(refused(Refusal::Kicked)) } else { Ok(room) }
 }
@@ -71,9 +91,8 @@ fn system_text(text: SystemText) -> &'static str {
 
 /// `GET /games/{gameId}/turns`: the finished turns, in order.
 pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
-    room(api, game_id, asker, request).await?;
+    room_of_drawings(api, game_id, request, now).await?;
     let (rounds, skipped) = api.rounds.of_game(game_id).await.map_err(store_problem)?;
     let items: Vec<_> = rounds.into_iter().flat_map(|round| round.turns).collect();
     Ok(page::reply(&items, skipped))
@@ -81,10 +100,9 @@ pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Resul
 
 /// `GET /games/{gameId}/turns/{turnId}/drawing`: available from the turn's reveal on.
 pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let turn_id: TurnId = request.parse_path("turnId", str::parse)?;
-    if !room(api, game_id, asker, request).await?.may_replay(turn_id) {
+    if !room_of_drawings(api, game_id, request, now).await?.may_replay(turn_id) {
         return Err(DRAWING_NOT_FOUND.detail("the turn is not over"));
     }
     let batches = match api.drawings.get(game_id, turn_id).await.map_err(store_problem)? {

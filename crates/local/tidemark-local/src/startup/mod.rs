@@ -43,6 +43,7 @@ use crate::stack::{Function, Stack};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template::{self, Template, TemplateProblem};
+use crate::usual_handler;
 use crate::variables;
 use crate::waiting_items::WaitingItems;
 use crate::watch::Watch;
@@ -166,7 +167,9 @@ impl RunningStack {
         let shared: routing::Shared = Arc::new((Arc::clone(&admin), http_apis));
         let streams = kinesis.as_ref().map(|kinesis| kinesis::router(Arc::clone(kinesis), Arc::clone(&policies)));
         let parameters = ssm::router(SsmParameters::new(&stack.ssm_parameters), Arc::clone(&policies));
-        let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(other_services::router());
+        let usual = usual_handler::router(client.clone(), Arc::clone(&admin.faults));
+        let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(usual);
+        let own = own.merge(other_services::router());
         let router = routing::router(&shared, Arc::clone(&secrets), own);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {

@@ -61,6 +61,7 @@ async fn no_port_accepts_requests_of_other_sites() {
         is_guarded(Method::POST, &format!("{}{path}", addresses.http)).await;
     }
     is_guarded(Method::PUT, &format!("{}/_local/faults", addresses.http)).await;
+    is_guarded(Method::PUT, &format!("{}/_local/usual-handler", addresses.http)).await;
     is_guarded(Method::DELETE, &format!("{}/_local/expired", addresses.http)).await;
     is_guarded(Method::DELETE, &format!("{}/_local/lost", addresses.http)).await;
     for method in [Method::GET, Method::POST, Method::OPTIONS] {

@@ -41,6 +41,7 @@ mod streaming;
 mod streams;
 mod support;
 mod testing;
+mod usual_handler;
 #[cfg(feature = "watch")]
 mod watch;
 mod web_adapter;

@@ -8,7 +8,8 @@ mod answer;
 mod round;
 
 use domain::game::{
-    ClientTag, GameId, Language, OutOfBounds, Player, PlayerId, PlayerName, Room, Settings, Stage, Word, WordSource,
+    ClientTag, GameId, Language, OutOfBounds, Player, PlayerId, PlayerName, Room, Scoring, Settings, Stage, Word,
+    WordSource,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,8 @@ pub(crate) struct MetaRow {
     created_at: u64,
     updated_at: u64,
     public: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    shared: bool,
     settings: SettingsRow,
     #[serde(default)]
     custom_words: u8,
@@ -65,6 +68,9 @@ struct SettingsRow {
     /// Absent is Japanese, the original design's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     language: Option<String>,
+    /// Absent is by speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scoring: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -129,7 +135,7 @@ impl From<&Room> for MetaRow {
                 Status::Finished
             }
         };
-        let Settings { time_limit, round_count, player_count, hints, words, language } = room.settings;
+        let Settings { time_limit, round_count, player_count, hints, words, language, scoring } = room.settings;
         Self {
             game_id: room.id.to_string(),
             status,
@@ -137,6 +143,7 @@ impl From<&Room> for MetaRow {
             created_at: room.created_at_ms,
             updated_at: room.updated_at_ms,
             public: room.public,
+            shared: room.shared,
             settings: SettingsRow {
                 time_limit: time_limit.get(),
                 round_count: round_count.get(),
@@ -148,6 +155,7 @@ impl From<&Room> for MetaRow {
                     WordSource::Both => WordSourceRow::Both,
                 },
                 language: (language != Language::Japanese).then(|| language.code().to_owned()),
+                scoring: scoring.other_than_default().map(str::to_owned),
             },
             custom_words: room.custom_words,
             host_id: room.host.to_string(),
@@ -167,10 +175,14 @@ impl TryFrom<MetaRow> for Room {
 
     fn try_from(row: MetaRow) -> Result<Self, StoreError> {
         let bounds = |error: OutOfBounds| StoreError::unreadable(error);
-        let SettingsRow { time_limit, round_count, player_count, hints, words, language } = row.settings;
+        let SettingsRow { time_limit, round_count, player_count, hints, words, language, scoring } = row.settings;
         let language = match language {
             None => Language::Japanese,
             Some(code) => Language::with_code(&code).ok_or_else(|| StoreError::unreadable("a language of no words"))?,
+        };
+        let scoring = match scoring {
+            None => Scoring::Speed,
+            Some(name) => Scoring::with_name(&name).ok_or_else(|| StoreError::unreadable("an unknown scoring"))?,
         };
         let settings = Settings {
             time_limit: domain::game::TimeLimit::new(time_limit).map_err(bounds)?,
@@ -183,6 +195,7 @@ impl TryFrom<MetaRow> for Room {
                 WordSourceRow::Both => WordSource::Both,
             },
             language,
+            scoring,
         };
         let stage = match (row.status, row.current_round, row.finished_at) {
             (Status::Waiting, ..) => Stage::Waiting,
@@ -200,6 +213,7 @@ impl TryFrom<MetaRow> for Room {
             created_at_ms: row.created_at,
             updated_at_ms: row.updated_at,
             public: row.public,
+            shared: row.shared,
             settings,
             custom_words: row.custom_words,
             host: player_id(&row.host_id)?,
@@ -313,6 +327,7 @@ mod tests {
             created_at_ms: NOW_MS,
             updated_at_ms: NOW_MS,
             public: true,
+            shared: false,
             settings: Settings {
                 time_limit: TimeLimit::new(300).expect("in range"),
                 round_count: RoundCount::new(10).expect("in range"),

@@ -1,0 +1,53 @@
+/** The panel "Try to break it", on the running stack. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { figures, useClicks } from '../clicks-page.mjs';
+import { violations } from '../harness.mjs';
+
+/** @import { Page } from 'playwright-core' */
+
+const { open } = useClicks();
+
+/** @param {Page} page @param {string} id */
+const number = async (page, id) => Number((await page.getByTestId(id).innerText()).replaceAll(/\D/g, ''));
+
+/** Tries a fault, and waits until both counters stand still. @param {Page} page @param {string} name */
+async function attempt(page, name) {
+  await page.getByRole('button', { name }).click();
+  await page.getByText('running…').waitFor();
+  await page.getByRole('button', { name, disabled: false }).waitFor({ timeout: 120_000 });
+}
+
+test('each fault leaves the exact total right, and a repeated batch leaves the usual counter wrong', async () => {
+  const { page, close } = await open();
+  let { total } = await figures(page);
+  let surplus = 0;
+  for (const [name, clicks] of /** @type {const} */ ([
+    ['Deliver a batch twice', 100],
+    ['Kill a function', 100],
+    ['Lose a reply', 100],
+    ['Throttle the table', 100],
+    ['Stop the aggregator for 10 s', 100],
+    ['Click 1,000 times', 1_000],
+  ])) {
+    await attempt(page, name);
+    total += clicks;
+    assert.equal(await number(page, 'exact'), total, name);
+    const before = surplus;
+    surplus = (await number(page, 'usual')) - total;
+    if (name === 'Click 1,000 times' || name.startsWith('Stop')) assert.equal(surplus, before, name);
+    else if (!name.startsWith('Throttle')) assert.ok(surplus > before, `${name}: ${before} to ${surplus}`);
+  }
+  assert.equal(await page.getByTestId('trials').locator('tbody tr').count(), 6);
+  assert.deepEqual(await violations(page), []);
+  await close();
+});
+
+test('without a local stack the panel is missing', async () => {
+  const { page, close } = await open({
+    prepare: (page) => page.route('**/_local/faults', (route) => route.fulfill({ status: 404 })),
+  });
+  await figures(page);
+  assert.equal(await page.getByRole('heading', { name: 'Try to break it' }).count(), 0);
+  await close();
+});

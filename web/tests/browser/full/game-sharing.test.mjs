@@ -1,0 +1,100 @@
+/** A finished game: pictures of all turns, a video, and the link for strangers; and reactions. */
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { test } from 'node:test';
+import { drawing, table, turns } from '../../game-scenes.mjs';
+import { useGame } from '../game-page.mjs';
+import { anzu, bunta, chie, gameId, GameServer } from '../game-server.mjs';
+import { becomes, problem, violations } from '../harness.mjs';
+
+const { open, sit } = useGame();
+
+/** Answers with the drawings of the examples. @param {GameServer} server */
+function draws(server) {
+  server.answers[`GET /games/${gameId}/turns`] = (route) => route.fulfill({ json: { items: turns } });
+  for (const { id } of turns)
+    server.answers[`GET /games/${gameId}/turns/${id}/drawing`] = (route) => route.fulfill({ json: drawing });
+}
+
+test('the first drawing plays, all have pictures, and one is saved as a video', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', anzu);
+  draws(server);
+  await server.show('room-finished');
+  await page.getByRole('button', { name: 'えんぴつ', pressed: true }).waitFor();
+  await becomes(() => page.locator('.turn img').count(), 2);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save video' }).click(),
+  ]);
+  assert.match(download.suggestedFilename(), /^えんぴつ-あんず\.(webm|mp4)$/);
+  assert.ok((await stat(await download.path())).size > 1_000);
+  await page.getByRole('button', { name: 'Save video' }).waitFor();
+  await close();
+});
+
+test('the host shares the drawings, and a stranger sees them with the standings', async () => {
+  const { server, page, close } = await sit('room-finished', anzu);
+  draws(server);
+  await page.getByLabel('Anyone with the link can watch the drawings').click();
+  assert.equal((await server.hears('share'))['shared'], true);
+  await server.show('room-finished', { shared: true });
+  await page.getByTestId('game-link').waitFor();
+  await close();
+
+  const shared = await GameServer.at('room-finished');
+  shared.room['shared'] = true;
+  draws(shared);
+  const visit = await open({ at: table, prepare: (page) => shared.install(page) });
+  await visit.page.getByRole('heading', { name: 'This game is over' }).waitFor();
+  assert.equal(await visit.page.getByTestId('standings').locator('tr').count(), 4);
+  await becomes(() => visit.page.locator('.turn img').count(), 2);
+  assert.deepEqual(await violations(visit.page), []);
+  assert.deepEqual(shared.posted, [], 'a stranger takes no seat');
+  await visit.page.getByRole('button', { name: 'Play too' }).click();
+  await visit.page.getByRole('button', { name: 'Create game' }).waitFor();
+  await visit.close();
+});
+
+test('a game that is not shared shows strangers nothing', async () => {
+  const server = await GameServer.at('room-finished');
+  server.answers[`GET /games/${gameId}/turns`] = (route) => route.fulfill(problem(401, 'A token is needed'));
+  const { page, close } = await open({ at: table, prepare: (page) => server.install(page) });
+  await page.getByRole('heading', { name: 'This game is over' }).waitFor();
+  assert.equal(await page.getByTestId('standings').count(), 0);
+  assert.equal(await page.locator('.gallery').count(), 0);
+  await close();
+});
+
+test('a reaction is sent once, counts those of others, and ends with the turn', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  await page.getByRole('button', { name: 'Funny (0)' }).click();
+  assert.deepEqual(await server.hears('react'), { action: 'react', turnId: '02.01', reaction: 'laugh' });
+  const mine = page.getByRole('button', { name: 'Funny (1)' });
+  assert.equal(await mine.isDisabled(), true);
+  for (let time = 0; time < 2; time++)
+    server.say({ type: 'reaction', turnId: '02.01', playerId: chie, reaction: 'laugh' });
+  server.say({ type: 'reaction', turnId: '01.04', playerId: chie, reaction: 'like' });
+  await page.getByRole('button', { name: 'Funny (2)' }).waitFor();
+  await page.getByRole('button', { name: 'Like (0)' }).waitFor();
+  await server.show('room-choosing');
+  await page.getByRole('button', { name: 'Funny (2)' }).waitFor({ state: 'detached' });
+  await close();
+});
+
+test('a game without points shows who guessed the word, and no points', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', chie);
+  const { settings, turn } = server.room;
+  await server.show('room-reveal', {
+    settings: { ...settings, scoring: 'none' },
+    turn: {
+      ...turn,
+      phase: 'reveal',
+      answer: 'えんぴつ',
+      awards: [],
+      solvers: [{ playerId: bunta, points: 0 }],
+    },
+  });
+  await page.getByTestId('reveal').getByText('Guessed by ぶんた').waitFor();
+  assert.doesNotMatch(await page.getByTestId('players').first().innerText(), /points/);
+  await close();
+});
