@@ -124,7 +124,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn settings() -> impl Strategy<Value = Settings> {
     let words = prop_oneof![Just(WordSource::BuiltIn), Just(WordSource::Custom), Just(WordSource::Both)];
     let language = proptest::sample::select(&Language::ALL[..]);
-    let scoring = proptest::sample::select(&Scoring::NAMES.map(|(scoring, _)| scoring)[..]);
+    let scoring = proptest::sample::select(Scoring::NAMES.map(|(scoring, _)| scoring).to_vec());
     let numbers = (30..=60u16, 1..=3u16, 2..=5u16);
     (numbers, any::<bool>(), words, (language, scoring)).prop_map(
         |((limit, rounds, seats), hints, words, (language, scoring))| Settings {
