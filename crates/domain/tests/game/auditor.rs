@@ -81,7 +81,8 @@ impl Auditor {
         assert_eq!(*self.drawers.entry(turn.id).or_insert(turn.drawer), turn.drawer, "one drawer a turn");
         let known = before.map_or(0, |before| before.solvers.len());
         for solver in &turn.solvers[known..] {
-            assert!(solver.player != turn.drawer && solver.points > 0);
+            let has_points = new.settings.scoring != Scoring::None;
+            assert!(solver.player != turn.drawer && (solver.points > 0) == has_points);
             assert!(self.scored.insert((turn.id, solver.player)), "nobody scores twice in a turn");
             *self.earned.entry(solver.player).or_default() += solver.points;
         }

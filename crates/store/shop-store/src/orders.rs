@@ -86,7 +86,8 @@ impl Orders {
         let OrderRequest { order_id, lines, hold_time, now } = request;
         let order = Order::new(order_id.clone(), lines.clone(), *hold_time, *now).map_err(StoreError::unreadable)?;
         let memory = refusal_key(request);
-        let (mut retry, mut released) = (Retry::new(), 0);
+        let (mut retry, mut releases) = (Retry::new(), 0);
+        let releases_max = RELEASED_MAX.max(lines.iter().count() as u32);
         let mut doubted: Option<Before> = None;
         loop {
             let before = self.read(request, &memory).await?;
@@ -114,8 +115,8 @@ impl Orders {
                         }
                     }
                     Err(why) => {
-                        released += 1;
-                        if released <= RELEASED_MAX && self.release_overdue(&why, *now).await? {
+                        releases += 1;
+                        if releases <= releases_max && self.release_overdue(&why, *now).await? {
                             continue;
                         }
                         if self.remember(request, &memory, &why).await? {
@@ -179,16 +180,16 @@ impl Orders {
         Ok(if refused.is_empty() { Ok(actions) } else { Err(OrderRefusal(refused)) })
     }
 
-    /// Releases overdue reservations of the products that have too little; whether there were any.
+    /// Releases overdue reservations of the first product that has too little and has some; whether
+    /// there were any. One product a try bounds the time of a request.
     async fn release_overdue(&self, why: &OrderRefusal, now: Moment) -> Result<bool, ChangeError<OrderRefusal>> {
-        let mut settled = 0;
         for (product_id, why) in &why.0 {
             let StockChangeRefusal::Stock(StockRefusal::Insufficient(level)) = why else { continue };
-            if level.reserved() > 0 {
-                settled += self.reservations.release_overdue::<OrderRefusal>(product_id, now).await?;
+            if level.reserved() > 0 && self.reservations.release_overdue::<OrderRefusal>(product_id, now).await? > 0 {
+                return Ok(true);
             }
         }
-        Ok(settled > 0)
+        Ok(false)
     }
 
     /// Stores a refusal, so that an attempt that its client believes lost cannot take effect later;

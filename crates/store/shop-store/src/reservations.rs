@@ -25,6 +25,9 @@ use store_base::{StoreError, Table};
 /// How many overdue reservations one transaction settles. A transaction has at most 100 items.
 const SETTLED_AT_ONCE: i32 = 50;
 
+/// How many overdue orders of several lines a try settles, each in a transaction of its own.
+const ORDERS_AT_ONCE: usize = 10;
+
 /// The index with the open reservations of a product, sorted by their ends.
 const OPEN_INDEX: &str = "open-reservations";
 
@@ -304,9 +307,12 @@ impl Reservations {
         let (ChangeOutcome::Applied((mut settled, orders)) | ChangeOutcome::AlreadyApplied((mut settled, orders))) =
             changed;
         for order_id in orders {
+            if settled >= ORDERS_AT_ONCE {
+                break;
+            }
             match OrderChanges::of(&self.changes).settle(&order_id, OrderEnd::Expire, now).await {
                 Ok(_) => settled += 1,
-                // Its item is gone: the stream tells of it, and its goods come back with that.
+                // TTL has deleted its item: the stream tells of it, and its goods come back with that.
                 Err(ChangeError::Refused(_) | ChangeError::RefusedBefore(_) | ChangeError::Reused(_)) => {}
                 Err(ChangeError::Conflict) => return Err(ChangeError::Conflict),
                 Err(ChangeError::Store(error)) => return Err(error.into()),

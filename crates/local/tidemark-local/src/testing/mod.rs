@@ -1,18 +1,7 @@
 //! Runs a template in a test of its functions: `cargo test` builds them, starts the stack in memory
 //! on free ports, and calls it.
 //!
-//! ```no_run
-//! # async fn test() -> Result<(), tidemark_local::testing::TestError> {
-//! use std::time::Duration;
-//!
-//! let stack = tidemark_local::Stack::template("template.yaml").start().await?;
-//! stack.http("Api").post("/orders", serde_json::json!({ "item": "tea" })).await?;
-//! stack.settle().await?;
-//! assert_eq!(stack.table("Orders").scan().await?.len(), 1);
-//! stack.advance(Duration::from_secs(3600)).await?;
-//! # Ok(())
-//! # }
-//! ```
+//! `docs/testing.md` has an example, which runs as a test.
 //!
 //! Names are those of the template (logical ids). Functions have only the permissions of their
 //! roles; the test itself may do everything. The parts of a stack end when it is dropped.
