@@ -91,6 +91,8 @@ export class BreakIt {
   /** The usual handler's counter; `null` until the first trial starts it at the exact total. */
   usual = $state<number | null>(null);
   readonly running = $derived(this.rows.some((row) => !row.isOver));
+  /** Whether a trial can start: clicks that are still unsent would be counted as its own. */
+  readonly ready = $derived.by(() => !this.running && this.#clicker.total() !== null && this.#clicker.underWay() === 0);
   readonly #clicker: Clicker;
   #stopped = false;
 
@@ -106,7 +108,7 @@ export class BreakIt {
   /** Sends the clicks of a trial with its faults, until both counters stand still. */
   async try(trial: Trial): Promise<void> {
     const total = this.#clicker.total();
-    if (this.running || total === null) return;
+    if (!this.ready || total === null) return;
     this.failed = false;
     try {
       this.usual ??= await start(total);
@@ -125,24 +127,27 @@ export class BreakIt {
     let sent = 0;
     const sending = setInterval(() => {
       if (sent < clicks && this.#clicker.click()) sent += 1;
-      else if (sent === clicks || this.#stopped) clearInterval(sending);
     }, CLICK_EVERY_MS);
     let changedAt = Date.now();
     const endsBy = changedAt + TRIAL_MAX_MS;
-    while (!this.#stopped && Date.now() < endsBy) {
-      if (faults !== undefined && sent - this.#clicker.underWay() >= STORED_BEFORE_FAULT) {
-        await inject(faults, seconds);
-        faults = undefined;
-        changedAt = Date.now() + seconds * 1_000;
+    try {
+      while (!this.#stopped && Date.now() < endsBy) {
+        if (faults !== undefined && sent - this.#clicker.underWay() >= STORED_BEFORE_FAULT) {
+          await inject(faults, seconds);
+          faults = undefined;
+          changedAt = Date.now() + seconds * 1_000;
+        }
+        const usual = await readUsual();
+        const exact = this.#clicker.total() ?? before.exact;
+        if (usual !== this.usual) changedAt = Math.max(changedAt, Date.now());
+        this.usual = usual;
+        this.rows = this.rows.map((row, index) => (index === 0 ? { ...row, after: { exact, usual } } : row));
+        const isCounted = sent === clicks && this.#clicker.underWay() === 0 && exact - before.exact >= clicks;
+        if (isCounted && faults === undefined && Date.now() - changedAt >= STILL_MS) return;
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       }
-      const usual = await readUsual();
-      const exact = this.#clicker.total() ?? before.exact;
-      if (usual !== this.usual) changedAt = Math.max(changedAt, Date.now());
-      this.usual = usual;
-      this.rows = this.rows.map((row, index) => (index === 0 ? { ...row, after: { exact, usual } } : row));
-      const isCounted = sent === clicks && this.#clicker.underWay() === 0 && exact - before.exact >= clicks;
-      if (isCounted && faults === undefined && Date.now() - changedAt >= STILL_MS) return;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    } finally {
+      clearInterval(sending);
     }
   }
 }

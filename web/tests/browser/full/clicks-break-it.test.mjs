@@ -1,8 +1,10 @@
 /** The panel "Try to break it", on the running stack. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { figures, useClicks } from '../clicks-page.mjs';
-import { violations } from '../harness.mjs';
+import { ClicksServer } from '../clicks-server.mjs';
+import { becomes, problem, until, violations } from '../harness.mjs';
 
 /** @import { Page } from 'playwright-core' */
 
@@ -40,6 +42,42 @@ test('each fault leaves the exact total right, and a repeated batch leaves the u
   }
   assert.equal(await page.getByTestId('trials').locator('tbody tr').count(), 6);
   assert.deepEqual(await violations(page), []);
+  await close();
+});
+
+test('a trial that fails sends no more clicks, and the next one waits for those that are unsent', async () => {
+  const server = new ClicksServer();
+  const { page, close } = await open({
+    prepare: async (page) => {
+      await server.install(page);
+      await page.route('**/_local/faults', (route) => route.fulfill({ json: { engine: {} } }));
+      await page.route('**/_local/usual-handler', async (route) => {
+        if (route.request().method() === 'PUT') return route.fulfill({ json: { total: server.total } });
+        await until(
+          () => server.received.length,
+          (length) => length > 0,
+        );
+        return route.fulfill(problem(503, 'The handler is busy'));
+      });
+    },
+  });
+  const trial = page.getByRole('button', { name: 'Click 1,000 times' });
+  await trial.click();
+  await page.getByText('The local stack did not answer.').waitFor();
+  await page.getByText('running…').waitFor({ state: 'detached' });
+  await until(
+    () => trial.isEnabled(),
+    (isEnabled) => isEnabled,
+  );
+  const sent = server.received.length;
+  await setTimeout(500);
+  assert.equal(server.received.length, sent);
+
+  server.failing = ['/clicks'];
+  await page.getByTestId('click').click();
+  await becomes(() => trial.isEnabled(), false);
+  server.failing = [];
+  await becomes(() => trial.isEnabled(), true);
   await close();
 });
 
