@@ -65,15 +65,29 @@ export async function getPastGames(cursor: string | null): Promise<Page<PastGame
 
 /** `GET /games/{gameId}/turns`: the finished turns in order. */
 export async function getTurns(gameId: string): Promise<readonly PastTurn[]> {
-  return (await requestPage<PastTurn>(`/games/${encodeURIComponent(gameId)}/turns`, authorized())).items;
+  const path = `/games/${encodeURIComponent(gameId)}/turns`;
+  return (await readShown((request) => requestPage<PastTurn>(path, request))).items;
 }
 
 /** `GET /games/{gameId}/turns/{turnId}/drawing`. */
 export async function getDrawing(gameId: string, turnId: string): Promise<readonly Batch[]> {
   const path = `/games/${encodeURIComponent(gameId)}/turns/${encodeURIComponent(turnId)}/drawing`;
-  const batches = parseBatches((await requestJson(path, authorized()))['batches']);
+  const batches = parseBatches((await readShown((request) => requestJson(path, request)))['batches']);
   if (batches === null) throw new ApiError(unexpectedAnswer(200));
   return batches;
+}
+
+/**
+ * Reads what a host may show to everybody. When the stored token has expired or belongs to another
+ * stack, it reads once more without a token.
+ */
+async function readShown<T>(read: (request: ApiRequest) => Promise<T>): Promise<T> {
+  try {
+    return await read(authorized());
+  } catch (failure) {
+    if (!isTokenRefused(failure)) throw failure;
+    return read({});
+  }
 }
 
 async function takeSeat(path: string, body: object, player = browserIdentity): Promise<Seat> {
@@ -83,12 +97,17 @@ async function takeSeat(path: string, body: object, player = browserIdentity): P
   } catch (failure) {
     // The stored token has expired or belongs to another stack. A request without a token creates a
     // new player.
-    if (!(failure instanceof ApiError) || failure.problem?.status !== 401 || player.recall() === null) throw failure;
+    if (!isTokenRefused(failure, player)) throw failure;
     player.remember(null);
     answer = await requestJson(path, { method: 'POST', body });
   }
   player.remember({ playerId: answer.playerId, token: answer.playerToken });
   return { ...answer, room: readRoom(answer.room) };
+}
+
+/** Whether the server answered 401 although the request had a token. */
+function isTokenRefused(failure: unknown, player = browserIdentity): boolean {
+  return failure instanceof ApiError && failure.problem?.status === 401 && player.recall() !== null;
 }
 
 function authorized(player = browserIdentity): ApiRequest {
