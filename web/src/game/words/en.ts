@@ -201,7 +201,7 @@ export const en = {
   galleryEmpty: 'Nothing was drawn in this game.',
   galleryFailed: 'Could not load the drawings',
   shareDrawings: 'Anyone with the link can watch the drawings',
-  shareDrawingsDetail: 'Also people who did not play, without a name, as long as the game is kept: 7 days.',
+  shareDrawingsDetail: 'People who did not play can watch too; they need no name. The game is deleted after 7 days.',
   sharedLead: 'Watch how it was drawn, and who won.',
   playToo: 'Play too',
   drawnBy: (word: string, name: string) => `${word}, drawn by ${name}`,

@@ -202,7 +202,7 @@ export const ja: Words = {
   galleryEmpty: 'このゲームでは何も描かれませんでした。',
   galleryFailed: '絵を読み込めませんでした',
   shareDrawings: 'リンクを知っている人は誰でも絵を見られる',
-  shareDrawingsDetail: '参加していない人も、名前なしで、ゲームが保存される7日間見られます。',
+  shareDrawingsDetail: '参加していない人も見られます。名前の入力は必要ありません。ゲームは7日後に削除されます。',
   sharedLead: '描かれていく様子と結果をご覧ください。',
   playToo: 'ゲームで遊ぶ',
   drawnBy: (word, name) => `${word}（${name}さんの絵）`,
