@@ -182,6 +182,10 @@ impl<'a> Document<'a> {
         let properties = Properties::new(self.resolver, integration);
         let timeout = properties.count("timeoutInMillis", TIMEOUT_MS_MIN..=TIMEOUT_MS_MAX).map(Duration::from_millis);
         let route = Route { authorizer, scopes, checks, timeout, ..Route::new(&api.logical_id, key, payload) };
+        // SAM adds no integration for an event whose API has a document: the document alone decides.
+        for function in &mut stack.functions {
+            function.routes.retain(|other| (&other.api, &other.route_key) != (&route.api, &route.route_key));
+        }
         match self.backend(key, integration, stack) {
             Some(Backend::Function(id)) => {
                 let functions = stack.functions.iter_mut();

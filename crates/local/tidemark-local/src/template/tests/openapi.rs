@@ -108,3 +108,20 @@ fn burst_above_the_limit_is_lowered_with_a_warning() {
     let stack = super::read(&yaml, &Default::default()).unwrap().stack;
     assert_eq!(stack.http_apis[0].throttle.unwrap().burst, 10_000);
 }
+
+#[test]
+fn route_of_a_document_replaces_the_event_of_the_same_route() {
+    let event = "{ E: { Type: Api, Properties: { RestApiId: !Ref Api, Method: get, Path: /pets } } }";
+    let document = document(&format!("paths: {{ /pets: {{ get: {{ {LAMBDA} }} }} }}"));
+    for (own, others) in [(event, "{}"), ("{}", event)] {
+        let other = function(others).replace("Worker:", "Other:").replace("worker", "other");
+        let yaml = document.replace("Events: {}", &format!("Events: {own}"));
+        let read = super::read(&yaml.replace("Resources:\n", &format!("Resources:\n{other}")), &Default::default());
+        let stack = read.unwrap_or_else(|error| panic!("{error}")).stack;
+        for function in &stack.functions {
+            let routes: Vec<&str> = function.routes.iter().map(|route| route.route_key.as_str()).collect();
+            let wanted: &[&str] = if function.logical_id == "Worker" { &["GET /pets"] } else { &[] };
+            assert_eq!(routes, wanted, "{}", function.logical_id);
+        }
+    }
+}
