@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 pub use tidemark_engine::Chance;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 /// The faults of functions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,8 +56,16 @@ struct State {
     injected: BTreeMap<&'static str, u64>,
     /// How often faults were set.
     changes: u64,
-    /// A function, and who gets what is delivered to it.
-    watched: Option<(String, mpsc::Sender<Bytes>)>,
+    watched: Option<Watched>,
+}
+
+/// A function whose deliveries are copied.
+#[derive(Debug)]
+struct Watched {
+    function: String,
+    deliveries: mpsc::Sender<Bytes>,
+    /// Copies for which the channel had no space.
+    dropped: u64,
 }
 
 impl Default for Faults {
@@ -105,16 +114,24 @@ impl Faults {
     /// Sends a copy of each delivery to a function, named by its binary or its own name, instead of
     /// those that were sent before.
     pub(crate) fn watch(&self, function: String, deliveries: mpsc::Sender<Bytes>) {
-        self.lock().watched = Some((function, deliveries));
+        self.lock().watched = Some(Watched { function, deliveries, dropped: 0 });
     }
 
-    /// Tells the watcher of the function `names` that a request reaches an instance.
-    pub(crate) async fn delivered(&self, names: [&str; 2], payload: &Bytes) {
-        let watcher = self.lock().watched.as_ref().filter(|(function, _)| names.contains(&function.as_str())).cloned();
-        if let Some((_, watcher)) = watcher {
-            // Nobody reads after the end of the stack.
-            drop(watcher.send(payload.clone()).await);
+    /// Tells the watcher of the function `names` that a request reaches an instance. Never waits: a
+    /// slow watcher must not slow down the function.
+    pub(crate) fn delivered(&self, names: [&str; 2], payload: &Bytes) {
+        let mut state = self.lock();
+        let Some(watched) = state.watched.as_mut().filter(|watched| names.contains(&&*watched.function)) else {
+            return;
+        };
+        if let Err(TrySendError::Full(_)) = watched.deliveries.try_send(payload.clone()) {
+            watched.dropped += 1;
         }
+    }
+
+    /// How many deliveries the watcher did not get, because it was too slow.
+    pub(crate) fn dropped_deliveries(&self) -> u64 {
+        self.lock().watched.as_ref().map_or(0, |watched| watched.dropped)
     }
 
     /// The active faults of connections.
@@ -248,6 +265,19 @@ mod tests {
         faults.set_sockets(SocketFaults { delay_ms_max: 5, ..SocketFaults::default() });
         let delays: std::collections::BTreeSet<Duration> = (0..200).map(|_| faults.message_delay()).collect();
         assert_eq!(delays, (0..=5).map(Duration::from_millis).collect());
+    }
+
+    #[test]
+    fn slow_watcher_drops_deliveries_and_counts_them() {
+        let faults = Faults::default();
+        let (sender, mut deliveries) = mpsc::channel(1);
+        faults.watch("a".to_owned(), sender);
+        for _ in 0..3 {
+            faults.delivered(["a", "b"], &Bytes::from_static(b"{}"));
+            faults.delivered(["c", "d"], &Bytes::from_static(b"{}"));
+        }
+        assert_eq!(faults.dropped_deliveries(), 2);
+        assert!(deliveries.try_recv().is_ok() && deliveries.try_recv().is_err());
     }
 
     #[test]

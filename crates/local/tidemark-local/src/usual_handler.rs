@@ -21,13 +21,15 @@ use axum::{Json, Router};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::faults::Faults;
 
 /// The table of the counter. It exists from the first start on.
 const TABLE: &str = "UsualHandler";
-/// Deliveries that may wait; further ones wait at the function.
+/// Deliveries that may wait; further ones are dropped and counted.
 const DELIVERIES_MAX: usize = 1_000;
 /// How often a batch is handled, and the pause before it is handled again.
 const TRIES_MAX: u32 = 100;
@@ -45,31 +47,48 @@ struct Start {
     from: u64,
 }
 
-/// The routes: `PUT` starts it anew, `GET` reads its counter.
-pub(crate) fn router(client: Client, faults: Arc<Faults>) -> Router {
-    Router::new().route("/_local/usual-handler", get(read).put(start)).with_state((client, faults))
+/// What the routes share.
+#[derive(Clone)]
+struct Handler {
+    client: Client,
+    faults: Arc<Faults>,
+    running: Arc<Mutex<Option<(CancellationToken, JoinHandle<()>)>>>,
 }
 
-async fn start(State((client, faults)): State<(Client, Arc<Faults>)>, body: String) -> Response {
+/// The routes: `PUT` starts it anew, `GET` reads its counter.
+pub(crate) fn router(client: Client, faults: Arc<Faults>) -> Router {
+    let handler = Handler { client, faults, running: Arc::default() };
+    Router::new().route("/_local/usual-handler", get(read).put(start)).with_state(handler)
+}
+
+async fn start(State(handler): State<Handler>, body: String) -> Response {
     let wanted: Start = match serde_json::from_str(&body) {
         Ok(wanted) => wanted,
         Err(error) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
     };
-    if let Err(error) = reset(&client, wanted.from).await {
+    let mut running = handler.running.lock().await;
+    if let Some((stop, task)) = running.take() {
+        // Its last update ends before the reset, or it would be added to the new counter.
+        stop.cancel();
+        drop(task.await);
+    }
+    if let Err(error) = reset(&handler.client, wanted.from).await {
         return problem(StatusCode::INTERNAL_SERVER_ERROR, &error);
     }
     let (sender, deliveries) = mpsc::channel(DELIVERIES_MAX);
-    // The one before ends with its sender.
-    faults.watch(wanted.function, sender);
-    tokio::spawn(run(client.clone(), wanted.sums, deliveries));
-    read(State((client, faults))).await
+    handler.faults.watch(wanted.function, sender);
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(run(handler.client.clone(), wanted.sums, deliveries, stop.clone()));
+    *running = Some((stop, task));
+    drop(running);
+    read(State(handler)).await
 }
 
-async fn read(State((client, _)): State<(Client, Arc<Faults>)>) -> Response {
+async fn read(State(Handler { client, faults, .. }): State<Handler>) -> Response {
     let counter = client.get_item().table_name(TABLE).key("id", counter_id()).consistent_read(true);
     match counter.send().await {
         Ok(found) => match found.item().and_then(|item| item.get("total")?.as_n().ok()?.parse::<u64>().ok()) {
-            Some(total) => Json(json!({ "total": total })).into_response(),
+            Some(total) => Json(json!({ "total": total, "dropped": faults.dropped_deliveries() })).into_response(),
             None => problem(StatusCode::NOT_FOUND, "it has not been started"),
         },
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => {
@@ -97,15 +116,17 @@ async fn reset(client: &Client, from: u64) -> Result<(), String> {
     put.map(drop).map_err(|error| DisplayErrorContext(error).to_string())
 }
 
-async fn run(client: Client, sums: String, mut deliveries: mpsc::Receiver<Bytes>) {
-    while let Some(payload) = deliveries.recv().await {
+async fn run(client: Client, sums: String, mut deliveries: mpsc::Receiver<Bytes>, stop: CancellationToken) {
+    while let Some(Some(payload)) = stop.run_until_cancelled(deliveries.recv()).await {
         let numbers = numbers(&payload, &sums);
         for _ in 0..TRIES_MAX {
-            match handle(&client, &numbers).await {
+            match handle(&client, &numbers, &stop).await {
                 Ok(()) => break,
                 Err(error) => tracing::debug!("the usual handler counts its batch again: {error}"),
             }
-            tokio::time::sleep(PAUSE).await;
+            if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
+                return;
+            }
         }
     }
 }
@@ -117,8 +138,9 @@ fn numbers(payload: &[u8], sums: &str) -> Vec<String> {
     records.iter().filter_map(|record| Some(record["dynamodb"]["NewImage"][sums]["N"].as_str()?.to_owned())).collect()
 }
 
-async fn handle(client: &Client, numbers: &[String]) -> Result<(), String> {
-    for number in numbers {
+/// Adds the numbers. When it is stopped, it finishes the update that has begun.
+async fn handle(client: &Client, numbers: &[String], stop: &CancellationToken) -> Result<(), String> {
+    for number in numbers.iter().take_while(|_| !stop.is_cancelled()) {
         let update = client.update_item().table_name(TABLE).key("id", counter_id());
         let update = update.update_expression("ADD #total :number").expression_attribute_names("#total", "total");
         let update = update.expression_attribute_values(":number", AttributeValue::N(number.clone()));

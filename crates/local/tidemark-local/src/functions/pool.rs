@@ -260,7 +260,7 @@ impl Pool {
         if self.faults.kills_before(self.names()) {
             return Err(FunctionError::crash(request_id, "signal: killed"));
         }
-        self.faults.delivered(self.names(), &payload).await;
+        self.faults.delivered(self.names(), &payload);
         let started = Instant::now();
         let mut reply = self.deliver(&instance, request_id, payload).await;
         let mut failure = None;

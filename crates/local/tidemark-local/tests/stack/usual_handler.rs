@@ -14,7 +14,7 @@ async fn the_usual_handler_counts_a_repeated_batch_again() {
     assert_eq!(Client::new().get(&url).send().await.unwrap().status(), StatusCode::NOT_FOUND);
     let start = json!({ "function": "test_function", "sums": "n", "from": 100 });
     let started: Value = Client::new().put(&url).body(start.to_string()).send().await.unwrap().json().await.unwrap();
-    assert_eq!(started, json!({ "total": 100 }));
+    assert_eq!(started, json!({ "total": 100, "dropped": 0 }));
 
     let once = Chance { next: 1, probability: 0.0 };
     running.admin.faults.set(FunctionFaults { kill_before: once, ..FunctionFaults::default() });
@@ -24,6 +24,11 @@ async fn the_usual_handler_counts_a_repeated_batch_again() {
     running.admin.faults.set(FunctionFaults { kill_after: once, ..FunctionFaults::default() });
     put(&running.admin.addresses.dynamodb, 5, &[]).await;
     assert_eq!(until(total, 117).await, 117);
+    let again = json!({ "function": "test_function", "sums": "n", "from": 0 });
+    Client::new().put(&url).body(again.to_string()).send().await.unwrap();
+    assert_eq!(total().await, json!({ "total": 0, "dropped": 0 }));
+    put(&running.admin.addresses.dynamodb, 3, &[]).await;
+    assert_eq!(until(total, 3).await, 3, "the task before it has ended");
     running.stop().await;
 }
 
