@@ -35,6 +35,10 @@ export type ProductDraft = Schema<'NewProduct'>;
 
 /** Rows of a ledger, or activities, per page. */
 const PAGE_ROWS = 25;
+/** Rows of a ledger per request of a download: the API's maximum. */
+const DOWNLOAD_ROWS = 1_000;
+/** The most requests of a download. */
+const DOWNLOAD_PAGES_MAX = 100;
 /** Price changes per request: the API's maximum. */
 const CHANGES_MAX = 1_000;
 /** The most requests for the price changes of one span. */
@@ -119,6 +123,30 @@ export async function getLedger(token: string, id: string, cursor: string | null
   const asked = query({ order: 'desc', limit: PAGE_ROWS, cursor });
   const rows = await requestPage<Item<'StockRows'>>(path(id, 'inventory') + asked, authorized(token));
   return dated(rows, ({ createdAt }) => createdAt);
+}
+
+/** All rows of a ledger, newest first. */
+export interface WholeLedger {
+  readonly rows: readonly Item<'StockRows'>[];
+  /** The number of rows that the server left out because it could not read them. */
+  readonly skipped: number;
+  /** The oldest rows are missing because there are too many. */
+  readonly isTruncated: boolean;
+}
+
+/** `GET /products/{id}/inventory`, page by page. */
+export async function getWholeLedger(token: string, id: string): Promise<WholeLedger> {
+  const rows: Item<'StockRows'>[] = [];
+  let [cursor, skipped]: [string | null, number] = [null, 0];
+  for (let pages = 0; pages < DOWNLOAD_PAGES_MAX; pages++) {
+    const asked = query({ order: 'desc', limit: DOWNLOAD_ROWS, cursor });
+    const part: Page<Item<'StockRows'>> = await requestPage(path(id, 'inventory') + asked, authorized(token));
+    rows.push(...part.items);
+    skipped += part.skipped ?? 0;
+    cursor = part.cursor ?? null;
+    if (cursor === null) break;
+  }
+  return { rows, skipped, isTruncated: cursor !== null };
 }
 
 /** `GET /products/{id}/activities` in a span, newest first. */

@@ -1,5 +1,6 @@
 /** Changes by staff against a scripted server: what is sent, rejected and confirmed. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { named } from '../harness.mjs';
 import { changes, move, setPrice, useShop, useToken } from '../shop-page.mjs';
@@ -96,6 +97,29 @@ test('the ledger is read page by page', async () => {
   await page.getByRole('button', { name: 'More' }).click();
   await page.waitForFunction(() => document.querySelectorAll('[data-testid=ledger] tr.line').length === 60);
   assert.equal(await page.getByRole('button', { name: 'More' }).count(), 0);
+  await close();
+});
+
+test('the whole ledger is downloaded as CSV and as JSON Lines', async () => {
+  const server = new ShopServer();
+  const { page, close } = await openStaff(server);
+  const save = async (/** @type {string} */ name) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+    return { name: download.suggestedFilename(), text: await readFile(await download.path(), 'utf8') };
+  };
+  const csv = await save('Download CSV');
+  assert.equal(csv.name, 'ledger-mug-035.csv');
+  assert.equal(csv.text.split('\r\n').length, server.ledger.length + 2);
+  await page.getByText('Movements in the file: 60.').waitFor();
+  const lines = await save('Download JSON Lines');
+  assert.equal(lines.name, 'ledger-mug-035.jsonl');
+  assert.deepEqual(
+    lines.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).id),
+    server.ledger.map(({ id }) => id),
+  );
   await close();
 });
 
