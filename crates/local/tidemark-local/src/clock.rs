@@ -1,8 +1,8 @@
 //! The stack's clock, and everything that is under way.
 //!
 //! The time is the machine's, plus what tests have added. Schedules, delays, visibility time-outs
-//! and batching windows wait on this clock, so that a test need not. [`crate::settle`] asks it what
-//! is under way, and what waits for which time.
+//! and batching windows wait on this clock. A test moves this clock instead of waiting.
+//! [`crate::settle`] asks it what is under way, and what waits for which time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// The longest sleep. A change of the machine's clock, or a laptop's sleep, is noticed after this
 /// time.
@@ -28,7 +29,16 @@ struct State {
     begun: u64,
     next_id: u64,
     work: BTreeMap<u64, Arc<str>>,
-    alarms: BTreeMap<(Instant, u64), (Arc<str>, Wait)>,
+    alarms: BTreeMap<(Instant, u64), Entry>,
+}
+
+/// An alarm that is set.
+#[derive(Debug)]
+struct Entry {
+    what: Arc<str>,
+    wait: Wait,
+    /// Cancelled when its wait ends before its time.
+    ended: CancellationToken,
 }
 
 /// What an alarm is for.
@@ -101,9 +111,18 @@ impl Clock {
     pub(crate) fn set_alarm(self: &Arc<Self>, time: Instant, wait: Wait, what: impl Into<Arc<str>>) -> Alarm {
         let mut state = self.lock();
         let key = (time, state.new_id());
-        state.alarms.insert(key, (what.into(), wait));
+        let ended = CancellationToken::new();
+        state.alarms.insert(key, Entry { what: what.into(), wait, ended: ended.clone() });
         drop(state);
-        Alarm { clock: Arc::clone(self), key, wait }
+        Alarm { clock: Arc::clone(self), key, wait, ended }
+    }
+
+    /// Ends all batching windows now, without moving the clock: a delay or a schedule must not
+    /// happen because of it. Returns whether there was one.
+    pub(crate) fn end_batching_windows(&self) -> bool {
+        let state = self.lock();
+        let batching = state.alarms.values().filter(|entry| entry.wait == Wait::Batch);
+        batching.inspect(|entry| entry.ended.cancel()).count() > 0
     }
 
     /// The number of [`begin`](Self::begin) so far.
@@ -115,15 +134,14 @@ impl Clock {
     pub(crate) fn under_way(&self) -> Vec<String> {
         let now = self.instant();
         let state = self.lock();
-        let due = state.alarms.range(..=(now, u64::MAX)).map(|(_, (what, _))| format!("{what} (due)"));
+        let due = state.alarms.iter().filter(|((time, _), entry)| *time <= now || entry.ended.is_cancelled());
+        let due = due.map(|(_, entry)| format!("{} (due)", entry.what));
         state.work.values().map(|what| what.to_string()).chain(due).collect()
     }
 
-    /// The time of the next alarm; with `wait`, of the next one of this kind.
-    pub(crate) fn next_alarm(&self, wait: Option<Wait>) -> Option<Instant> {
-        let state = self.lock();
-        let mut alarms = state.alarms.iter();
-        alarms.find(|(_, (_, own))| wait.is_none_or(|wait| wait == *own)).map(|((time, _), _)| *time)
+    /// The time of the next alarm.
+    pub(crate) fn next_alarm(&self) -> Option<Instant> {
+        self.lock().alarms.first_key_value().map(|((time, _), _)| *time)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -182,12 +200,13 @@ pub(crate) struct Alarm {
     clock: Arc<Clock>,
     key: (Instant, u64),
     wait: Wait,
+    ended: CancellationToken,
 }
 
 impl Alarm {
-    /// Its time.
-    pub(crate) fn time(&self) -> Instant {
-        self.key.0
+    /// Whether its time has come, or its wait was ended before.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended.is_cancelled() || self.key.0 <= self.clock.instant()
     }
 
     /// What it is for.
@@ -195,9 +214,9 @@ impl Alarm {
         self.wait
     }
 
-    /// Waits for its time.
+    /// Waits for its time, or for an end before it.
     pub(crate) async fn reached(&self) {
-        self.clock.reached(self.key.0).await;
+        self.ended.run_until_cancelled(self.clock.reached(self.key.0)).await;
     }
 }
 
@@ -218,17 +237,31 @@ mod tests {
         let clock = Arc::new(Clock::default());
         let time = clock.instant() + HOUR;
         let resting = tokio::spawn(clock.begin("a retry").rest_until(time));
-        while clock.next_alarm(None).is_none() {
+        while clock.next_alarm().is_none() {
             tokio::task::yield_now().await;
         }
-        assert_eq!((clock.under_way(), clock.next_alarm(None)), (Vec::new(), Some(time)));
-        assert_eq!(clock.next_alarm(Some(Wait::Batch)), None);
+        assert_eq!((clock.under_way(), clock.next_alarm()), (Vec::new(), Some(time)));
+        assert!(!clock.end_batching_windows());
         clock.move_to(time);
         assert_eq!(clock.under_way(), ["a retry (due)"]);
         let work = resting.await.expect("it goes on");
         assert_eq!((clock.under_way(), clock.begun()), (vec!["a retry".to_owned()], 2));
         drop(work);
-        assert_eq!((clock.under_way(), clock.next_alarm(None)), (Vec::new(), None));
+        assert_eq!((clock.under_way(), clock.next_alarm()), (Vec::new(), None));
         assert!(clock.added_ms() > 3_590_000 && clock.now() > Timestamp::now());
+    }
+
+    #[tokio::test]
+    async fn batching_window_ends_without_moving_the_clock() {
+        let clock = Arc::new(Clock::default());
+        let start = clock.instant();
+        let earlier = clock.set_alarm(start + HOUR, Wait::Time, "a schedule");
+        let window = clock.set_alarm(start + 2 * HOUR, Wait::Batch, "a batch");
+        assert!(clock.end_batching_windows());
+        window.reached().await;
+        assert!(window.is_over() && !earlier.is_over());
+        assert_eq!((clock.under_way(), clock.added_ms()), (vec!["a batch (due)".to_owned()], 0));
+        drop(window);
+        assert!(!clock.end_batching_windows());
     }
 }

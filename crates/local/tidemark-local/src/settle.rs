@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use tidemark_engine::EngineError;
 
 use crate::admin_routes::AdminState;
-use crate::clock::Wait;
 use crate::event_source_mapping::Mapping;
 
 /// How long a stack may take to come to rest.
@@ -43,7 +42,7 @@ pub(crate) enum SettleError {
     Engine(#[from] EngineError),
 }
 
-/// Waits until everything is at rest. Batching windows end at once: the clock moves to their ends.
+/// Waits until everything is at rest. Batching windows end at once, and the clock does not move.
 ///
 /// # Errors
 /// [`SettleError::NotAtRest`] after `patience`.
@@ -51,9 +50,8 @@ pub(crate) async fn settle(admin: &AdminState, patience: Duration) -> Result<(),
     let clock = admin.functions.clock();
     for _ in 0..ALARMS_MAX {
         rest(admin, patience).await?;
-        match clock.next_alarm(Some(Wait::Batch)) {
-            Some(end) => clock.move_to(end),
-            None => return Ok(()),
+        if !clock.end_batching_windows() {
+            return Ok(());
         }
     }
     Err(without_end())
@@ -72,7 +70,7 @@ pub(crate) async fn advance(admin: &AdminState, by: Duration, patience: Duration
     rest(admin, patience).await?;
     let end = clock.instant() + by;
     for _ in 0..ALARMS_MAX {
-        let alarms = clock.next_alarm(None).into_iter().chain(next_messages(admin));
+        let alarms = clock.next_alarm().into_iter().chain(next_messages(admin));
         let Some(next) = alarms.min().filter(|next| *next <= end) else {
             clock.move_to(end);
             if let Some(housekeeper) = &admin.housekeeper {

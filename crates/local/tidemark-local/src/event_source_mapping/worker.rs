@@ -110,7 +110,8 @@ impl Worker {
             if is_due {
                 self.deliver_batches().await?;
             }
-            if self.buffer.is_empty() && (self.reader.is_closed() || is_over) {
+            // Asked again: the delivery may have ended that window and opened another one.
+            if self.buffer.is_empty() && (self.reader.is_closed() || self.window_is_over()) {
                 self.end_window(false).await?;
             }
             if self.buffer.is_empty() && self.reader.is_closed() {
@@ -152,7 +153,7 @@ impl Worker {
     fn is_due(&self, page_size: usize) -> bool {
         let window = self.context.mapping.batching_window;
         let caught_up = window.is_zero() && page_size < PAGE_RECORDS_MAX;
-        let waited = !window.is_zero() && self.end.as_ref().is_some_and(|end| end.time() <= self.clock().instant());
+        let waited = !window.is_zero() && self.end.as_ref().is_some_and(Alarm::is_over);
         let only_dropped = self.buffer.waiting().0 == 0;
         !self.buffer.is_empty()
             && (caught_up || waited || only_dropped || self.reader.is_closed() || self.buffer.is_full(self.limits()))

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::OptionFuture;
 use serde_json::{Map, Value, json};
@@ -112,21 +112,23 @@ impl Queues {
         loop {
             // Registered before the queue is read, so that no message is missed between.
             let arrived = queue.arrived.notified();
-            let received = self.receive(queue, count, visibility);
+            // One time for both: a message that becomes visible between them would be missed.
+            let now = self.clock.instant();
+            let received = self.receive(queue, count, visibility, now);
             if !received.is_empty() || tokio::time::Instant::now() >= end {
                 return received;
             }
             tokio::select! {
                 () = arrived => {}
-                () = self.next_visible(queue) => {}
+                () = self.next_visible(queue, now) => {}
                 () = tokio::time::sleep_until(end) => {}
             }
         }
     }
 
-    /// Waits until the next message becomes visible by itself.
-    async fn next_visible(&self, queue: &Queue) {
-        match queue.next_visible(self.clock.instant()) {
+    /// Waits until the next message becomes visible by itself after `now`.
+    async fn next_visible(&self, queue: &Queue, now: Instant) {
+        match queue.next_visible(now) {
             Some(time) => self.clock.reached(time).await,
             None => std::future::pending().await,
         }
@@ -184,27 +186,29 @@ impl Mapping {
             // Registered before the queue is read, so that no message is missed between.
             let arrived = self.queue.arrived.notified();
             let work = clock.begin(Arc::clone(&self.name));
-            let is_over = window.is_zero() || end.as_ref().is_some_and(|end| end.time() <= clock.instant());
-            self.gather(&mut batch);
+            let is_over = window.is_zero() || end.as_ref().is_some_and(Alarm::is_over);
+            // One time for both: a message that becomes visible between them would be missed.
+            let now = clock.instant();
+            self.gather(&mut batch, now);
             if batch.len() >= self.definition.batch_size || (is_over && !batch.is_empty()) {
                 return (batch, work);
             }
             if !batch.is_empty() && end.is_none() {
-                end = Some(clock.set_alarm(clock.instant() + window, Wait::Batch, Arc::clone(&self.name)));
+                end = Some(clock.set_alarm(now + window, Wait::Batch, Arc::clone(&self.name)));
             }
             drop(work);
             tokio::select! {
                 () = arrived => {}
-                () = self.queues.next_visible(&self.queue) => {}
+                () = self.queues.next_visible(&self.queue, now) => {}
                 Some(()) = OptionFuture::from(end.as_ref().map(Alarm::reached)) => {}
             }
         }
     }
 
     /// Adds messages to a batch. Those that do not pass the filters are deleted, as Lambda does.
-    fn gather(&self, batch: &mut Vec<Received>) {
+    fn gather(&self, batch: &mut Vec<Received>, now: Instant) {
         while batch.len() < self.definition.batch_size {
-            let received = self.queues.receive(&self.queue, self.definition.batch_size - batch.len(), None);
+            let received = self.queues.receive(&self.queue, self.definition.batch_size - batch.len(), None, now);
             if received.is_empty() {
                 return;
             }

@@ -17,7 +17,7 @@ mod sending;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -99,8 +99,7 @@ impl Queues {
     }
 
     /// Receives messages, and moves those that were received too often to the dead-letter queue.
-    fn receive(&self, queue: &Queue, count: usize, visibility: Option<std::time::Duration>) -> Vec<queue::Received> {
-        let now = self.clock.instant();
+    fn receive(&self, queue: &Queue, count: usize, visibility: Option<Duration>, now: Instant) -> Vec<queue::Received> {
         let (received, dead) = queue.receive(count, visibility, now);
         let definition = queue.definition();
         let target = definition.redrive.as_ref().and_then(|redrive| self.get(&redrive.target_arn));
