@@ -238,8 +238,8 @@ async fn set_faults(State(admin): State<Arc<AdminState>>, Query(lasting): Query<
             );
         }
     }
-    let change = admin.faults.set(wanted.functions);
-    admin.faults.set_sockets(wanted.sockets);
+    admin.faults.set(wanted.functions);
+    let change = admin.faults.set_sockets(wanted.sockets);
     if let Some(seconds) = lasting.seconds {
         let admin = Arc::clone(&admin);
         tokio::spawn(async move {

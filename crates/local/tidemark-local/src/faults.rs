@@ -97,7 +97,7 @@ impl Faults {
         self.lock().functions.clone()
     }
 
-    /// Replaces the faults of functions, and returns how often this was done.
+    /// Replaces the faults of functions, and returns how often faults were set.
     pub fn set(&self, faults: FunctionFaults) -> u64 {
         let mut state = self.lock();
         state.functions = faults;
@@ -105,7 +105,7 @@ impl Faults {
         state.changes
     }
 
-    /// How often the faults of functions were replaced.
+    /// How often faults were set.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.lock().changes
@@ -140,14 +140,19 @@ impl Faults {
         self.lock().sockets.clone()
     }
 
-    /// Replaces the faults of connections.
-    pub fn set_sockets(&self, faults: SocketFaults) {
-        self.lock().sockets = faults;
+    /// Replaces the faults of connections, and returns how often faults were set.
+    pub fn set_sockets(&self, faults: SocketFaults) -> u64 {
+        let mut state = self.lock();
+        state.sockets = faults;
+        state.changes += 1;
+        state.changes
     }
 
     /// Lets the next `times` invocations of a function fail.
     pub fn fail(&self, name: &str, times: u32) {
-        self.lock().functions.fail.insert(name.to_owned(), times);
+        let mut state = self.lock();
+        state.functions.fail.insert(name.to_owned(), times);
+        state.changes += 1;
     }
 
     /// Whether an invocation of the function `names` returns an error.
@@ -278,6 +283,15 @@ mod tests {
         }
         assert_eq!(faults.dropped_deliveries(), 2);
         assert!(deliveries.try_recv().is_ok() && deliveries.try_recv().is_err());
+    }
+
+    #[test]
+    fn each_way_of_setting_faults_is_a_change() {
+        let faults = Faults::default();
+        assert_eq!(faults.set(FunctionFaults::default()), 1);
+        assert_eq!(faults.set_sockets(SocketFaults::default()), 2);
+        faults.fail("a", 1);
+        assert_eq!(faults.changes(), 3);
     }
 
     #[test]

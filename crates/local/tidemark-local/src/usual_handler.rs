@@ -47,12 +47,15 @@ struct Start {
     from: u64,
 }
 
+/// The task that counts, and what stops it.
+type Running = (CancellationToken, JoinHandle<()>);
+
 /// What the routes share.
 #[derive(Clone)]
 struct Handler {
     client: Client,
     faults: Arc<Faults>,
-    running: Arc<Mutex<Option<(CancellationToken, JoinHandle<()>)>>>,
+    running: Arc<Mutex<Option<Running>>>,
 }
 
 /// The routes: `PUT` starts it anew, `GET` reads its counter.

@@ -28,7 +28,7 @@ pub(super) struct Watchdog(Mutex<State>);
 #[derive(Debug, Default)]
 enum State {
     #[default]
-    Unborn,
+    NotStarted,
     Running(Child),
     /// There is no shell on this machine.
     Absent,
@@ -47,7 +47,7 @@ impl Watchdog {
 
     fn tell(&self, change: &str, pid: u32) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::Unborn) {
+        if matches!(*state, State::NotStarted) {
             let mut shell = Command::new("sh");
             shell.args(["-c", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             // Ctrl-C in a terminal must not end it before the stack.

@@ -33,9 +33,16 @@ impl Checks {
     /// Whether a request passes.
     pub(super) fn test(&self, parts: &Parts, body: &[u8]) -> Result<(), GatewayError> {
         let query = multi_value::query_parameters(parts.uri.query().unwrap_or_default());
+        let is_blank = |bytes: &[u8]| bytes.trim_ascii().is_empty();
         let missing = self.parameters.iter().filter_map(|parameter| match parameter {
-            IdentitySource::Header(name) => (!parts.headers.contains_key(name)).then_some(name.as_str()),
-            IdentitySource::Query(name) => (!query.contains_key(name)).then_some(name.as_str()),
+            IdentitySource::Header(name) => {
+                let mut values = parts.headers.get_all(name).iter();
+                values.all(|value| is_blank(value.as_bytes())).then_some(name.as_str())
+            }
+            IdentitySource::Query(name) => {
+                let mut values = query.get(name).into_iter().flatten();
+                values.all(|value| is_blank(value.as_bytes())).then_some(name.as_str())
+            }
             IdentitySource::StageVariable(_) | IdentitySource::Context(_) => None,
         });
         let missing: Vec<&str> = missing.collect();

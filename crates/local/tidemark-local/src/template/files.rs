@@ -14,6 +14,8 @@ const BYTES_MAX: u64 = 10 * 1024 * 1024;
 pub(super) struct Files<'a> {
     /// `None`: the template is a text without a folder.
     pub(super) folder: Option<&'a Path>,
+    /// The folder of the template that includes all others: problems name files relative to it.
+    pub(super) root: Option<&'a Path>,
     pub(super) problems: &'a Problems,
 }
 
@@ -25,8 +27,10 @@ impl Files<'_> {
             self.problems.at(place, "only a file on this machine can be read: write its path");
             return None;
         };
-        match content(&folder.join(name)) {
-            Ok(text) => match yaml::parse(&text, Some(Arc::from(name))) {
+        let path = folder.join(name);
+        let shown = self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(&path);
+        match content(&path) {
+            Ok(text) => match yaml::parse(&text, Some(Arc::from(&*shown.to_string_lossy()))) {
                 Ok(node) => Some(node),
                 Err(problem) => {
                     self.problems.add(problem);

@@ -107,7 +107,7 @@ pub fn read_in(
 ) -> Result<Template, TemplateError> {
     let root = yaml::parse(yaml, None).map_err(|problem| TemplateError { problems: vec![problem] })?;
     let problems = Problems::default();
-    let stack = read_root(&root, parameters, Files { folder, problems: &problems });
+    let stack = read_root(&root, parameters, Files { folder, root: folder, problems: &problems });
     let (stack, ignored) = problems.finish(stack)?;
     Ok(Template { stack, ignored })
 }

@@ -52,7 +52,7 @@ fn local_references(value: &mut Value) {
     }
 }
 
-/// Records a schema that is none.
+/// Records an invalid schema.
 pub(super) fn check(resolver: &Resolver<'_>, place: &Node, schema: &Value) {
     if cfg!(feature = "models")
         && let Err(error) = Model::new(schema)

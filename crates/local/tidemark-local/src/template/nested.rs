@@ -64,6 +64,13 @@ impl Inliner<'_> {
         if stacks.is_empty() {
             return root.clone();
         }
+        self.check_names(&all, &stacks);
+        // A stack may get the output of another one, and pass it on as its own. Each time from the
+        // first values: stacks that need each other then end with the deepest nesting.
+        let first = Names { prefix: "", values: outputs.clone() };
+        for _ in 0..DEPTH_MAX {
+            outputs.values_mut().for_each(|value| *value = first.renamed(value));
+        }
         all.iter_mut().for_each(|(_, resource)| *resource = without_dependencies(resource, &stacks));
         let names = Names { prefix: "", values: outputs };
         let mut sections: Vec<(String, Node)> = Vec::new();
@@ -85,6 +92,24 @@ impl Inliner<'_> {
             }
         }
         root.with(NodeKind::Map(sections))
+    }
+
+    /// Records resources whose names are the same, now that those of nested stacks begin with the
+    /// stack's: `OrdersTable`, and `Table` in the stack `Orders`.
+    fn check_names(&self, all: &[(String, Node)], stacks: &[&str]) {
+        let mut seen: BTreeMap<&str, &Node> = BTreeMap::new();
+        for (id, place) in all {
+            let Some(first) = seen.insert(id, place) else { continue };
+            let at = |node: &Node| {
+                let file = node.file.as_deref().map(|file| format!(" of {file}")).unwrap_or_default();
+                format!("{}{file}", node.path)
+            };
+            let (first, second, stacks) = (at(first), at(place), stacks.join(", "));
+            let message = format!(
+                "{first} and {second} are both named {id} on this machine, where a nested stack's name is put before its resources (stacks: {stacks}): rename one"
+            );
+            self.files.problems.at(place, message);
+        }
     }
 
     /// The template that a resource names, if it is one on this machine. The reader refuses others.

@@ -114,7 +114,7 @@ async fn status_and_body(response: Response) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn document_of_a_rest_api_gives_its_routes_checks_and_mocks() {
+async fn rest_api_document_gives_routes_checks_and_mocks() {
     let (_stage, running) = start().await;
     let pets = format!("{}/pets", url(&running, "Rest"));
     let json = ("content-type", "application/json");
@@ -124,7 +124,9 @@ async fn document_of_a_rest_api_gives_its_routes_checks_and_mocks() {
     };
     let named = r#"{"name": "Rex"}"#;
     let missing = json!({ "message": "Missing required request parameters: [kind]" });
-    assert_eq!(post("?do=answer", named).await, (400, missing));
+    for blank in ["?do=answer", "?kind=&do=answer", "?kind=%20&do=answer"] {
+        assert_eq!(post(blank, named).await, (400, missing.clone()), "{blank}");
+    }
     let invalid = json!({ "message": "Invalid request body" });
     for body in ["", "{}", r#"{"name": 1}"#] {
         assert_eq!(post("?kind=dog&do=answer", body).await, (400, invalid.clone()), "{body}");

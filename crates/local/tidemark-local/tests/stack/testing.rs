@@ -103,6 +103,21 @@ async fn batching_window_of_a_stream_ends_at_once() {
 }
 
 #[tokio::test]
+async fn end_of_a_batching_window_does_not_move_the_clock() {
+    let stage = with_queue(", BatchSize: 100, MaximumBatchingWindowInSeconds: 300");
+    let tick =
+        "\n        Tick: { Type: Schedule, Properties: { Schedule: rate(1 minute), Input: '{\"do\": \"record\"}' } }";
+    stage.replace("Events:\n", &format!("Events:{tick}\n"));
+    let stack = builder(&stage).start().await.unwrap();
+    stack.queue("Jobs").send("a").unwrap();
+    stack.settle().await.unwrap();
+    let recording = stage.recording();
+    assert!(recording.len() == 1 && recording[0]["Records"].is_array(), "{recording:?}");
+    stack.advance(MINUTE).await.unwrap();
+    assert_eq!(stage.recording().len(), 2);
+}
+
+#[tokio::test]
 async fn tumbling_window_ends_when_the_clock_moves() {
     let stage = Stage::streaming("BatchSize: 100\nTumblingWindowInSeconds: 60");
     let stack = builder(&stage).start().await.unwrap();
@@ -112,6 +127,26 @@ async fn tumbling_window_ends_when_the_clock_moves() {
     assert_eq!((stage.seen().concat(), finals()), (vec![1], 0));
     stack.advance(2 * MINUTE).await.unwrap();
     assert_eq!(finals(), 1);
+}
+
+#[tokio::test]
+async fn window_that_a_delivery_opens_is_not_ended_at_once() {
+    let stage = Stage::streaming("BatchSize: 100\nTumblingWindowInSeconds: 60\nMaximumBatchingWindowInSeconds: 5");
+    let stack = builder(&stage).start().await.unwrap();
+    stack.table("Table").put(json!({ "pk": "a", "n": 1 })).await.unwrap();
+    let since_epoch = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    stack.settle().await.unwrap();
+    let finals = || stage.recording().iter().filter(|event| event["isFinalInvokeForWindow"] == true).count();
+    assert_eq!((stage.seen().concat(), finals()), (vec![1], 0));
+    // The second record belongs to the next window, and waits until the first one is over.
+    let left_ms = 60_000 - since_epoch.as_millis() % 60_000;
+    stack.advance(Duration::from_millis(u64::try_from(left_ms).unwrap() + 1_050)).await.unwrap();
+    stack.table("Table").put(json!({ "pk": "b", "n": 2 })).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    stack.advance(Duration::from_secs(6)).await.unwrap();
+    assert_eq!((stage.seen().concat(), finals()), (vec![1, 2], 1));
+    stack.advance(2 * MINUTE).await.unwrap();
+    assert_eq!(finals(), 2);
 }
 
 #[tokio::test]

@@ -137,7 +137,7 @@ fn said(key: &str, form: usize, name: &str) -> (Vec<TemplateProblem>, Vec<Templa
     let more = Map::from_iter([(name.to_owned(), value), (TYPING_ERROR.to_owned(), json!(1))]);
     let root = yaml::parse(&template(key, form, &more), None).unwrap();
     let problems = Problems::default();
-    read_root(&root, &BTreeMap::new(), Files { folder: None, problems: &problems });
+    read_root(&root, &BTreeMap::new(), Files { folder: None, root: None, problems: &problems });
     let (refused, warned) = problems.into_lists();
     let is_reached = refused.iter().any(|problem| problem.path.ends_with(TYPING_ERROR));
     let own = |problems: Vec<TemplateProblem>| {

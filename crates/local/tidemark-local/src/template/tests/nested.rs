@@ -90,6 +90,48 @@ fn nested_stack_without_its_file_or_parameter_is_refused() {
 }
 
 #[test]
+fn output_passes_through_two_nested_stacks() {
+    let parent = "Resources:
+  A: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: a.yaml, Parameters: { T: !GetAtt C.Outputs.Name } } }
+  C: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: c.yaml } }
+  Queue: { Type: AWS::SQS::Queue, Properties: { QueueName: !Sub 'of-${A.Outputs.X}' } }
+";
+    let a = "Parameters: { T: { Type: String } }
+Resources: { Other: { Type: AWS::SQS::Queue, Properties: { QueueName: !Sub '${T}-a' } } }
+Outputs: { X: { Value: !Ref T } }
+";
+    let c = "Resources: { Q: { Type: AWS::SQS::Queue, Properties: { QueueName: c } } }
+Outputs: { Name: { Value: !GetAtt Q.QueueName } }
+";
+    let read = read_files(&[("template.yaml", parent), ("a.yaml", a), ("c.yaml", c)]);
+    let queues = read.unwrap_or_else(|error| panic!("{error}")).stack.queues;
+    let mut names: Vec<&str> = queues.iter().map(|queue| queue.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["c", "c-a", "of-c"]);
+}
+
+#[test]
+fn resources_whose_joined_names_are_the_same_are_refused() {
+    let parent = format!("{PARENT}  ThingsTable: {{ Type: AWS::SQS::Queue }}\n");
+    let error = read_files(&[("template.yaml", &parent), ("child/template.yaml", CHILD)]).unwrap_err();
+    let named = |problem: &str| {
+        problem.contains("Resources.ThingsTable")
+            && problem.contains("Resources.Table of child/template.yaml")
+            && problem.contains("both named ThingsTable")
+    };
+    assert!(error.problems.iter().any(|problem| named(&problem.message)), "{error}");
+}
+
+#[test]
+fn problem_of_a_nested_stack_names_its_file_from_the_root() {
+    let parent = "Resources: { A: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: a/a.yaml } } }";
+    let a = "Resources: { B: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: b/b.yaml } } }";
+    let b = "Resources: { Q: { Type: AWS::SQS::Queue, Properties: { QueueNam: q } } }";
+    let error = read_files(&[("template.yaml", parent), ("a/a.yaml", a), ("a/b/b.yaml", b)]).unwrap_err();
+    assert_eq!(error.problems[0].file.as_deref(), Some("a/b/b.yaml"), "{error}");
+}
+
+#[test]
 fn stack_that_contains_itself_is_refused() {
     let parent = "Resources: { A: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: template.yaml } } }";
     let error = read_files(&[("template.yaml", parent)]).unwrap_err();
