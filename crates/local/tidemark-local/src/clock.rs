@@ -2,7 +2,7 @@
 //!
 //! The time is the machine's, plus what tests have added. Schedules, delays, visibility time-outs
 //! and batching windows wait on this clock. A test moves this clock instead of waiting.
-//! [`crate::settle`] asks it what is under way, and what waits for which time.
+//! `settle` asks it what is under way, and what waits for which time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
