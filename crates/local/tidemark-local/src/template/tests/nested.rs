@@ -123,7 +123,7 @@ fn resources_whose_joined_names_are_the_same_are_refused() {
 }
 
 #[test]
-fn problem_of_a_nested_stack_names_its_file_from_the_root() {
+fn problem_of_a_nested_stack_names_its_own_file() {
     let parent = "Resources: { A: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: a/a.yaml } } }";
     let a = "Resources: { B: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: b/b.yaml } } }";
     let b = "Resources: { Q: { Type: AWS::SQS::Queue, Properties: { QueueNam: q } } }";

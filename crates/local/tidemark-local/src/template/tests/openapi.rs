@@ -110,7 +110,7 @@ fn burst_above_the_limit_is_lowered_with_a_warning() {
 }
 
 #[test]
-fn route_of_a_document_replaces_the_event_of_the_same_route() {
+fn document_route_replaces_the_event_of_the_same_route() {
     let event = "{ E: { Type: Api, Properties: { RestApiId: !Ref Api, Method: get, Path: /pets } } }";
     let document = document(&format!("paths: {{ /pets: {{ get: {{ {LAMBDA} }} }} }}"));
     for (own, others) in [(event, "{}"), ("{}", event)] {
