@@ -58,6 +58,8 @@ export class ClicksServer {
   /** Installs the server; for `prepare`. @param {Page} page */
   async install(page) {
     await page.clock.setFixedTime(now);
+    // It is no local stack. The dates of a real one would move the page's clock.
+    await page.route('**/_local/**', (route) => route.fulfill({ status: 404 }));
     await page.route(
       (url) => /^\/(stats|clicks)(\/|$)/.test(url.pathname),
       (route) => this.#answer(route),

@@ -125,6 +125,10 @@ test('a price is sent in minor units with a key, in whatever format it was typed
   const { page, close } = await openStaff(server);
   await page.getByLabel('Reason').fill('  Winter ');
   await setPrice(page, '1.234,5');
+  // More than ten times the old price has to be confirmed.
+  await page.getByRole('alert').getByText('€1,234.50').waitFor();
+  assert.equal(server.changes.length, 0);
+  await page.getByRole('button', { name: 'Yes, set this price' }).click();
   await page.getByText('The price is now €1,234.50.').waitFor();
   const [sent] = server.changes;
   assert.equal(sent?.path, '/products/mug-035/price');
