@@ -135,9 +135,19 @@ export const scenes = {
     mug,
     async (page) => {
       await ledger(page);
+      await page.getByLabel(/New price|新しい価格/).fill('12,90');
+      await page.getByRole('button', { name: /Set price|価格を変更する/ }).click();
+      await page.getByText(/now € ?12\.90|€ ?12\.90 に/).waitFor();
+    },
+    { staff: true },
+  ),
+  'staff-price-asks': scene(
+    mug,
+    async (page) => {
+      await ledger(page);
       await page.getByLabel(/New price|新しい価格/).fill('1,29');
       await page.getByRole('button', { name: /Set price|価格を変更する/ }).click();
-      await page.getByText(/now € ?1\.29|€ ?1\.29 に/).waitFor();
+      await page.getByRole('alert').getByText(/€ ?1\.29/).waitFor();
     },
     { staff: true },
   ),

@@ -64,6 +64,13 @@ pub(super) struct Subject<'a> {
     pub(super) now: Moment,
 }
 
+impl<'a> Subject<'a> {
+    /// A change that has the same result each time it is requested, and whose refusal is not stored.
+    pub(super) fn repeatable(product_id: &'a ProductId, beside: &'a [String], now: Moment) -> Self {
+        Self { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside, also_read: None, now }
+    }
+}
+
 /// The items that a decision is based on.
 #[derive(Debug, PartialEq)]
 pub(super) struct Before {

@@ -10,7 +10,8 @@ use super::change::{ChangeError, ChangeOutcome, Changes};
 use super::keys::{self, Item, METADATA, PARTITION_KEY, SORT_KEY, TTL, key, n, s};
 use super::marker::{Reused, request_fingerprint};
 use super::order_changes::{OrderChanges, OrderEnd, lines};
-use super::refusal::{HOLDS_S, NOT_REFUSED, OrderRefusal, Refusal, SettleRefusal, StockChangeRefusal, read_refusal};
+use super::refusal::{HOLDS_S, OrderRefusal, Refusal, SettleRefusal, StockChangeRefusal};
+use super::remembered_refusals::valid_refusal;
 use super::reservations::{RELEASED_MAX, Reservations};
 use super::rows::{order_item, product_item, read_order, read_product};
 use super::write::Write;
@@ -33,7 +34,8 @@ pub struct OrderRequest {
 /// for changes, `GetItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Orders {
-    changes: OrderChanges,
+    changes: Changes,
+    ends: OrderChanges,
     reservations: Reservations,
 }
 
@@ -44,14 +46,14 @@ struct Before(BTreeMap<(String, String), Item>);
 impl Orders {
     /// The orders in `table`.
     pub fn new(table: &Table) -> Self {
-        let changes = OrderChanges { changes: Changes { table: table.clone() } };
-        Self { changes, reservations: Reservations::new(table) }
+        let changes = Changes { table: table.clone() };
+        Self { ends: OrderChanges::of(&changes), changes, reservations: Reservations::new(table) }
     }
 
     /// An order, read strongly consistently; `None` when there is none, or when it was settled more
     /// than 30 days ago.
     pub async fn get(&self, order_id: &OrderId) -> Result<Option<Order>, StoreError> {
-        self.changes.get(order_id).await
+        self.ends.get(order_id).await
     }
 
     /// Commits an order: the stock of all lines leaves, each with a row of its ledger. `row_id`
@@ -62,7 +64,7 @@ impl Orders {
         now: Moment,
         row_id: Uuid,
     ) -> Result<ChangeOutcome<Order>, ChangeError<SettleRefusal>> {
-        self.changes.settle(order_id, OrderEnd::Commit(row_id), now).await
+        self.ends.settle(order_id, OrderEnd::Commit(row_id), now).await
     }
 
     /// Releases an order before its end. An overdue one is settled as expired.
@@ -71,13 +73,13 @@ impl Orders {
         order_id: &OrderId,
         now: Moment,
     ) -> Result<ChangeOutcome<Order>, ChangeError<SettleRefusal>> {
-        self.changes.settle(order_id, OrderEnd::Release, now).await
+        self.ends.settle(order_id, OrderEnd::Release, now).await
     }
 
     /// Gives the goods of an open order back that TTL has deleted; `false` when this was done
     /// before.
     pub async fn release_expired(&self, deleted: &Order, now: Moment) -> Result<bool, StoreError> {
-        self.changes.release_expired(deleted, now).await
+        self.ends.release_expired(deleted, now).await
     }
 
     /// Reserves all lines of an order, or none. If too little is available, overdue reservations are
@@ -110,7 +112,7 @@ impl Orders {
             } else {
                 match self.actions(&order, &before, &memory)? {
                     Ok(actions) => {
-                        if self.changes.changes.transact(actions).await?.is_some() {
+                        if self.changes.transact(actions).await?.is_some() {
                             return Ok(ChangeOutcome::Applied(order));
                         }
                     }
@@ -140,7 +142,7 @@ impl Orders {
             [METADATA.to_owned(), reservation, movement].map(|sort| key(&partition, sort))
         });
         let keys = [keys::order_key(&request.order_id), memory.clone()].into_iter().chain(of_product).collect();
-        let items = self.changes.changes.table.batch_get(keys, true).await?;
+        let items = self.changes.table.batch_get(keys, true).await?;
         Ok(Before(items.into_iter().map(|item| (position(&item), item)).collect()))
     }
 
@@ -151,7 +153,7 @@ impl Orders {
         before: &Before,
         memory: &Item,
     ) -> Result<Result<Vec<TransactWriteItem>, OrderRefusal>, StoreError> {
-        let Changes { table } = &self.changes.changes;
+        let Changes { table } = &self.changes;
         let mut actions = vec![Write::new(order_item(order)?).build(table)?];
         let mut refused = Vec::new();
         for line in lines(order) {
@@ -165,18 +167,14 @@ impl Orders {
             match (level, product, stored) {
                 (Ok(level), Some(product), Some(stored)) => {
                     let product = Product { level, ..product.changed(order.created_at) };
-                    actions.push(self.changes.changes.update(stored, product_item(&product)?)?);
+                    actions.push(self.changes.update(stored, product_item(&product)?)?);
                     actions.push(Write::new(line.item()?).build(table)?);
                 }
                 (Err(why), ..) => refused.push((line.product_id, why)),
                 (Ok(_), ..) => refused.push((line.product_id, StockChangeRefusal::NotFound)),
             }
         }
-        let check = table.condition_check(memory.clone()).condition_expression(NOT_REFUSED);
-        let check = check
-            .expression_attribute_names("#Until", "Until")
-            .expression_attribute_values(":now", n(order.created_at.timestamp().as_second()));
-        actions.push(TransactWriteItem::builder().condition_check(check.build()?).build());
+        actions.push(self.changes.check_not_refused(memory.clone(), order.created_at)?);
         Ok(if refused.is_empty() { Ok(actions) } else { Err(OrderRefusal(refused)) })
     }
 
@@ -195,23 +193,14 @@ impl Orders {
     /// Stores a refusal, so that an attempt that its client believes lost cannot take effect later;
     /// `false` when another attempt was faster.
     async fn remember(&self, request: &OrderRequest, memory: &Item, why: &OrderRefusal) -> Result<bool, StoreError> {
-        let Changes { table } = &self.changes.changes;
-        let now_s = request.now.timestamp().as_second();
+        let until = n(request.now.timestamp().as_second() + HOLDS_S);
         let mut item = memory.clone();
         item.extend([
             ("Refused".to_owned(), s(why.text().unwrap_or_default())),
-            ("Until".to_owned(), n(now_s + HOLDS_S)),
-            (TTL.to_owned(), n(now_s + HOLDS_S)),
+            ("Until".to_owned(), until.clone()),
+            (TTL.to_owned(), until),
         ]);
-        let put = table.put(item).condition_expression(NOT_REFUSED);
-        let put = put.expression_attribute_names("#Until", "Until").expression_attribute_values(":now", n(now_s));
-        let check = table.condition_check(keys::order_key(&request.order_id));
-        let check = check.condition_expression("attribute_not_exists(PK)").build()?;
-        let actions = vec![
-            TransactWriteItem::builder().put(put.build()?).build(),
-            TransactWriteItem::builder().condition_check(check).build(),
-        ];
-        Ok(self.changes.changes.transact(actions).await?.is_some())
+        self.changes.store_refusal(item, vec![keys::order_key(&request.order_id)], request.now).await
     }
 }
 
@@ -222,10 +211,7 @@ impl Before {
 
     /// The refusal of the request, if it is still valid.
     fn refusal(&self, memory: &Item, now: Moment) -> Result<Option<OrderRefusal>, StoreError> {
-        let Some(item) = self.0.get(&position(memory)) else { return Ok(None) };
-        let until_s: Option<i64> = item.get("Until").and_then(|until| until.as_n().ok()?.parse().ok());
-        let holds = until_s.is_some_and(|until_s| until_s > now.timestamp().as_second());
-        holds.then(|| read_refusal(item)).transpose()
+        self.0.get(&position(memory)).map_or(Ok(None), |item| valid_refusal(item, now))
     }
 
     /// Whether a product has a reservation or a movement of the order.

@@ -243,14 +243,7 @@ fn marker(request: &PriceRequest) -> IdempotencyMarker {
 }
 
 fn subject<'a>(request: &'a PriceRequest, markers: &'a [IdempotencyMarker]) -> Subject<'a> {
-    Subject {
-        product_id: &request.product_id,
-        markers,
-        memory: &RefusalMemory::Nowhere,
-        beside: &[],
-        also_read: None,
-        now: request.now,
-    }
+    Subject { markers, ..Subject::repeatable(&request.product_id, &[], request.now) }
 }
 
 fn price(entry: &PriceEntry) -> Price {

@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, Plan, Subject};
 use super::keys::{ARCHIVED, Item, METADATA, PARTITION_KEY, PRODUCTS, SORT_KEY, key, product, read, s};
-use super::refusal::RefusalMemory;
 use super::rows::{PriceEntry, StockEntry, price_item, read_product, stock_item};
 use super::write::Write;
 use store_base::Page;
@@ -66,14 +65,7 @@ impl Products {
     /// Creates a product, or sets the values of an existing one. A product that is archived or
     /// restored moves to the other list. The same values again change nothing.
     pub async fn put(&self, put: &PutProduct) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
-        let subject = Subject {
-            product_id: &put.id,
-            markers: &[],
-            memory: &RefusalMemory::Nowhere,
-            beside: &[],
-            also_read: None,
-            now: put.now,
-        };
+        let subject = Subject::repeatable(&put.id, &[], put.now);
         let decide = |before: &Before| {
             let listed = |of: &Product| {
                 let mut item = key(list(of.archived_at.is_some()), of.id.as_str());

@@ -6,10 +6,11 @@
 //! minute, which is longer than any attempt lasts. After that, the order may ask again.
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
+use domain::Moment;
 use std::future::Future;
 
 use super::change::{Before, ChangeError, ChangeOutcome, Changes, Subject};
-use super::keys::{TTL, key, marker_ttl, n, product, s};
+use super::keys::{Item, TTL, key, marker_ttl, n, product, s};
 use super::refusal::{HOLDS_S, NOT_REFUSED, Refusal, RefusalMemory, read_refusal};
 use store_base::Retry;
 use store_base::StoreError;
@@ -56,17 +57,23 @@ impl Changes {
         if let RefusalMemory::Apart(_) = subject.memory {
             item.extend([("Until".to_owned(), n(now_s + HOLDS_S)), (TTL.to_owned(), n(now_s + HOLDS_S))]);
         }
-        let put = self.table.put(item).condition_expression(NOT_REFUSED);
-        let put = put.expression_attribute_names("#Until", "Until").expression_attribute_values(":now", n(now_s));
         // Stops a refusal that was decided on an older read from being stored when a copy of the
         // request has taken effect since.
         let effects = subject.markers.iter().map(|marker| &marker.sort).chain(subject.beside);
-        let effects = effects.filter(|effect| **effect != sort).map(|effect| {
-            let check = self.table.condition_check(key(product(subject.product_id), effect));
-            let check = check.condition_expression("attribute_not_exists(PK)").build()?;
+        let effects = effects.filter(|effect| **effect != sort).map(|effect| key(product(subject.product_id), effect));
+        self.store_refusal(item, effects.collect(), subject.now).await
+    }
+
+    /// Stores the item of a refusal, unless a valid one is there or one of `effects` exists; `false`
+    /// then.
+    pub(super) async fn store_refusal(&self, item: Item, effects: Vec<Item>, now: Moment) -> Result<bool, StoreError> {
+        let put = self.table.put(item).condition_expression(NOT_REFUSED).expression_attribute_names("#Until", "Until");
+        let put = put.expression_attribute_values(":now", n(now.timestamp().as_second())).build()?;
+        let effects = effects.into_iter().map(|effect| {
+            let check = self.table.condition_check(effect).condition_expression("attribute_not_exists(PK)").build()?;
             Ok(TransactWriteItem::builder().condition_check(check).build())
         });
-        let put = TransactWriteItem::builder().put(put.build()?).build();
+        let put = TransactWriteItem::builder().put(put).build();
         let actions = std::iter::once(Ok(put)).chain(effects).collect::<Result<Vec<_>, StoreError>>()?;
         Ok(self.transact(actions).await?.is_some())
     }
@@ -74,14 +81,19 @@ impl Changes {
     /// The condition check that fails if the request was refused. A marker needs none, since its
     /// own put has a condition.
     pub(super) fn unless_refused(&self, subject: &Subject<'_>) -> Result<Option<TransactWriteItem>, StoreError> {
-        let Some(sort) = subject.memory.beside() else { return Ok(None) };
+        let sort = subject.memory.beside();
+        sort.map(|sort| self.check_not_refused(key(product(subject.product_id), sort), subject.now)).transpose()
+    }
+
+    /// The condition check that fails if this item is a valid refusal.
+    pub(super) fn check_not_refused(&self, refusal: Item, now: Moment) -> Result<TransactWriteItem, StoreError> {
         let check = self
             .table
-            .condition_check(key(product(subject.product_id), sort))
+            .condition_check(refusal)
             .condition_expression(NOT_REFUSED)
             .expression_attribute_names("#Until", "Until")
-            .expression_attribute_values(":now", n(subject.now.timestamp().as_second()));
-        Ok(Some(TransactWriteItem::builder().condition_check(check.build()?).build()))
+            .expression_attribute_values(":now", n(now.timestamp().as_second()));
+        Ok(TransactWriteItem::builder().condition_check(check.build()?).build())
     }
 }
 
@@ -94,8 +106,13 @@ impl Before {
             return Ok(None);
         }
         let Some(item) = subject.memory.beside().and_then(|sort| self.beside(&sort)) else { return Ok(None) };
-        let until_s: Option<i64> = item.get("Until").and_then(|until| until.as_n().ok()?.parse().ok());
-        let holds = until_s.is_some_and(|until_s| until_s > subject.now.timestamp().as_second());
-        if holds { read_refusal(item).map(Some) } else { Ok(None) }
+        valid_refusal(item, subject.now)
     }
+}
+
+/// The refusal in an item, if it is still valid.
+pub(super) fn valid_refusal<R: Refusal>(item: &Item, now: Moment) -> Result<Option<R>, StoreError> {
+    let until_s: Option<i64> = item.get("Until").and_then(|until| until.as_n().ok()?.parse().ok());
+    let holds = until_s.is_some_and(|until_s| until_s > now.timestamp().as_second());
+    holds.then(|| read_refusal(item)).transpose()
 }

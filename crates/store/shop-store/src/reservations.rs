@@ -82,8 +82,7 @@ impl Reservations {
         let beside = [sort.clone()];
         let seconds = hold_time.duration().as_secs().to_string();
         let memory = RefusalMemory::apart(&["reserve", order_id.as_str(), &quantity.get().to_string(), &seconds]);
-        let subject =
-            Subject { product_id, markers: &[], memory: &memory, beside: &beside, also_read: None, now: *now };
+        let subject = Subject { memory: &memory, ..Subject::repeatable(product_id, &beside, *now) };
         let decide = |before: &Before| {
             if let Some(known) = before.beside(&sort) {
                 let StoredReservation { reservation, is_order_line, .. } = StoredReservation::read(known.clone())?;
@@ -120,14 +119,7 @@ impl Reservations {
         let sort = keys::reservation(order_id);
         let out_sort = keys::order(ChangeType::Out, order_id);
         let beside = [sort.clone(), out_sort.clone()];
-        let subject = Subject {
-            product_id,
-            markers: &[],
-            memory: &RefusalMemory::Nowhere,
-            beside: &beside,
-            also_read: None,
-            now,
-        };
+        let subject = Subject::repeatable(product_id, &beside, now);
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
             if open.is_overdue(now) {
@@ -175,14 +167,7 @@ impl Reservations {
     ) -> Result<ChangeOutcome<Reservation>, ChangeError<SettleRefusal>> {
         let sort = keys::reservation(order_id);
         let beside = [sort.clone()];
-        let subject = Subject {
-            product_id,
-            markers: &[],
-            memory: &RefusalMemory::Nowhere,
-            beside: &beside,
-            also_read: None,
-            now,
-        };
+        let subject = Subject::repeatable(product_id, &beside, now);
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
             let settlement = match open.release(now).map_err(|why| ChangeError::Refused(SettleRefusal::Settled(why)))? {
@@ -215,14 +200,7 @@ impl Reservations {
             reused: Reused::Order,
         };
         let beside = [sort.clone(), marker.sort.clone()];
-        let subject = Subject {
-            product_id,
-            markers: &[],
-            memory: &RefusalMemory::Nowhere,
-            beside: &beside,
-            also_read: None,
-            now,
-        };
+        let subject = Subject::repeatable(product_id, &beside, now);
         let decide = |before: &Before| {
             // Stops a record that is delivered twice from releasing the stock twice.
             let is_known = before.beside(&marker.sort).is_some();
@@ -280,14 +258,7 @@ impl Reservations {
         if beside.is_empty() {
             return Ok(0);
         }
-        let subject = Subject {
-            product_id,
-            markers: &[],
-            memory: &RefusalMemory::Nowhere,
-            beside: &beside,
-            also_read: None,
-            now,
-        };
+        let subject = Subject::repeatable(product_id, &beside, now);
         let decide = |before: &Before| {
             let items = beside.iter().filter_map(|sort| before.beside(sort).cloned());
             let known = items.map(StoredReservation::read).collect::<Result<Vec<_>, StoreError>>()?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::yaml::{Node, NodeKind};
+use super::yaml::Node;
 use super::{resources, routes, targets};
 use crate::stack::{ApiKind, HttpApi, PayloadFormat, Route, RouteAuthorizer, Stack};
 
@@ -20,7 +20,7 @@ struct TargetGroup {
 
 /// Adds the listeners and their routes to the functions, which are all read by now.
 pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
-    let groups: BTreeMap<String, TargetGroup> = of_type(resolver, resources::TARGET_GROUP)
+    let groups: BTreeMap<String, TargetGroup> = Properties::of_type(resolver, resources::TARGET_GROUP)
         .filter_map(|(id, resource, properties)| {
             let arn = resources::reference(resolver, id, resources::TARGET_GROUP, resource)?;
             let group = target_group(&properties, stack);
@@ -31,7 +31,7 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
         })
         .collect();
     let mut listeners = BTreeMap::new();
-    for (id, resource, properties) in of_type(resolver, resources::LISTENER) {
+    for (id, resource, properties) in Properties::of_type(resolver, resources::LISTENER) {
         if let Some(group) = forward(&properties, "DefaultActions").and_then(|arn| groups.get(&arn)) {
             stack.functions[group.function].routes.push(route(id, "$default", group.payload));
         }
@@ -40,7 +40,7 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
         listeners.extend(arn.map(|arn| (arn, id)));
         stack.http_apis.push(HttpApi::new(id, ApiKind::LoadBalancer));
     }
-    for (_, _, properties) in of_type(resolver, resources::LISTENER_RULE) {
+    for (_, _, properties) in Properties::of_type(resolver, resources::LISTENER_RULE) {
         let listener = properties.text("ListenerArn").and_then(|arn| listeners.get(&arn).copied());
         let group = forward(&properties, "Actions").and_then(|arn| groups.get(&arn));
         let keys = route_keys(&properties);
@@ -53,18 +53,6 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
             }
         }
     }
-}
-
-fn of_type<'a>(
-    resolver: &'a Resolver<'a>,
-    kind: &'static str,
-) -> impl Iterator<Item = (&'a String, &'a Node, Properties<'a>)> {
-    let of_kind = move |resource: &Node| resource.get("Type").and_then(Node::as_text) == Some(kind);
-    let made = move |(_, resource): &&'a (String, Node)| of_kind(resource) && resolver.is_made(resource);
-    resolver.resources.iter().filter(made).map(|(id, resource)| {
-        let nothing = resource.with(NodeKind::Map(Vec::new()));
-        (id, resource, Properties::new(resolver, resource.get("Properties").unwrap_or(&nothing)))
-    })
 }
 
 fn route(listener: &str, key: &str, payload: PayloadFormat) -> Route {

@@ -28,6 +28,19 @@ impl<'a> Properties<'a> {
         Self { resolver, node: node.clone(), used: RefCell::default() }
     }
 
+    /// The resources of a type that are made, each with its id and its properties.
+    pub(super) fn of_type(
+        resolver: &'a Resolver<'a>,
+        kind: &'static str,
+    ) -> impl Iterator<Item = (&'a String, &'a Node, Self)> {
+        let is_it = move |resource: &Node| resource.get("Type").and_then(Node::as_text) == Some(kind);
+        let made = move |(_, resource): &&'a (String, Node)| is_it(resource) && resolver.is_made(resource);
+        resolver.resources.iter().filter(made).map(|(id, resource)| {
+            let nothing = resource.with(NodeKind::Map(Vec::new()));
+            (id, resource, Self::new(resolver, resource.get("Properties").unwrap_or(&nothing)))
+        })
+    }
+
     /// The entry without resolving it.
     pub(super) fn raw(&self, name: &str) -> Option<&Node> {
         self.used.borrow_mut().insert(name.to_owned());

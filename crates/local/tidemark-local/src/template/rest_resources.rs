@@ -30,7 +30,7 @@ const OWN_MODELS: [&str; 2] = ["Empty", "Error"];
 
 /// Adds the APIs with their routes, after all functions are read.
 pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
-    for (id, resource, properties) in of_type(resolver, resources::GATEWAY_REST) {
+    for (id, resource, properties) in Properties::of_type(resolver, resources::GATEWAY_REST) {
         let parts = Parts { resolver, api: id };
         let media_types = properties.texts("BinaryMediaTypes").iter().map(|kind| kind.replace("~1", "/")).collect();
         let body = properties.raw("Body").cloned();
@@ -60,7 +60,7 @@ fn add_foreign(resolver: &Resolver<'_>, stack: &mut Stack) {
         found.and_then(Node::as_text) == Some(resources::GATEWAY_REST)
     };
     for kind in PARTS {
-        for (id, _, properties) in of_type(resolver, kind) {
+        for (id, _, properties) in Properties::of_type(resolver, kind) {
             let Some(api) = properties.required("RestApiId").filter(|api| !is_own(api)) else { continue };
             let parts = Parts { resolver, api: &api };
             let found = stack.http_apis.iter_mut().find(|other| other.logical_id == api && other.kind == ApiKind::Rest);
@@ -73,18 +73,6 @@ fn add_foreign(resolver: &Resolver<'_>, stack: &mut Stack) {
             }
         }
     }
-}
-
-fn of_type<'a>(
-    resolver: &'a Resolver<'a>,
-    kind: &'static str,
-) -> impl Iterator<Item = (&'a String, &'a Node, Properties<'a>)> {
-    let is_it = move |resource: &Node| resource.get("Type").and_then(Node::as_text) == Some(kind);
-    let made = move |(_, resource): &&'a (String, Node)| is_it(resource) && resolver.is_made(resource);
-    resolver.resources.iter().filter(made).map(|(id, resource)| {
-        let nothing = resource.with(NodeKind::Map(Vec::new()));
-        (id, resource, Properties::new(resolver, resource.get("Properties").unwrap_or(&nothing)))
-    })
 }
 
 /// The resources that belong to one API.
@@ -103,7 +91,7 @@ fn map(place: &Node, entries: Vec<Entry>) -> Node {
 impl<'a> Parts<'a> {
     fn of(&self, kind: &'static str) -> impl Iterator<Item = (&'a String, Properties<'a>)> {
         let own = self.api;
-        of_type(self.resolver, kind)
+        Properties::of_type(self.resolver, kind)
             .filter(move |(_, _, properties)| properties.text("RestApiId").as_deref() == Some(own))
             .map(|(id, _, properties)| (id, properties))
     }
