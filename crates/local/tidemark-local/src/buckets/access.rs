@@ -21,6 +21,23 @@ impl S3Auth for LocalKeys {
     }
 }
 
+/// Who reads an object. Only who may list the bucket is told that a key is missing; for others, the
+/// read is forbidden.
+#[derive(Clone)]
+pub(super) struct Reader {
+    policies: Arc<Policies>,
+    access_key: String,
+}
+
+impl Reader {
+    /// Whether the caller may list the objects of a bucket.
+    pub(super) fn may_list(&self, bucket: &str) -> Result<(), String> {
+        let resource = format!("arn:aws:s3:::{bucket}");
+        let request = Request { action: "s3:ListBucket".to_owned(), resource, ..Request::default() };
+        self.policies.allow(&self.access_key, &request)
+    }
+}
+
 /// The functions' roles.
 pub(super) struct LocalAccess(pub(super) Arc<Policies>);
 
@@ -47,6 +64,10 @@ impl S3Access for LocalAccess {
             S3Path::Bucket { bucket } => format!("arn:aws:s3:::{bucket}"),
             S3Path::Object { bucket, key } => format!("arn:aws:s3:::{bucket}/{key}"),
         };
+        if let Some(Credentials { access_key, .. }) = context.credentials() {
+            let reader = Reader { policies: Arc::clone(&self.0), access_key: access_key.clone() };
+            context.extensions_mut().insert(reader);
+        }
         let operation = context.s3_op().name();
         // S3 asks for each object; see below.
         if operation == "DeleteObjects" {

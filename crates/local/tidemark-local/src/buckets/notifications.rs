@@ -43,6 +43,8 @@ impl Change {
         let mut object = json!({ "key": encoded(key), "sequencer": format!("{:016X}", now.as_microsecond()) });
         if event.starts_with("ObjectCreated") {
             object["size"] = (*size).into();
+        }
+        if !event.starts_with("ObjectRemoved") {
             object["eTag"] = (**etag).into();
         }
         if let Some(version) = &self.version {
@@ -75,10 +77,21 @@ impl Change {
     /// Source: <https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html>.
     fn bus_event(&self, now: Timestamp) -> NewEvent {
         let Self { bucket, key, event, reason, size, etag, .. } = self;
-        let created = event.starts_with("ObjectCreated");
-        let mut object = json!({ "key": key, "sequencer": format!("{:016X}", now.as_microsecond()) });
-        if created {
+        let kind = match event.split_once(':') {
+            Some(("ObjectCreated", _)) => "Object Created",
+            Some(("ObjectTagging", "Put")) => "Object Tags Added",
+            Some(("ObjectTagging", _)) => "Object Tags Deleted",
+            _ => "Object Deleted",
+        };
+        let is_tagging = kind.starts_with("Object Tags");
+        let mut object = json!({ "key": key });
+        if !is_tagging {
+            object["sequencer"] = format!("{:016X}", now.as_microsecond()).into();
+        }
+        if kind == "Object Created" {
             object["size"] = (*size).into();
+        }
+        if kind != "Object Deleted" {
             object["etag"] = (**etag).into();
         }
         if let Some(version) = &self.version {
@@ -91,15 +104,17 @@ impl Change {
             "request-id": random_id(),
             "requester": arn::account(),
             "source-ip-address": "127.0.0.1",
-            "reason": reason,
         });
-        if !created {
+        if !is_tagging {
+            detail["reason"] = (*reason).into();
+        }
+        if kind == "Object Deleted" {
             let marker = event.ends_with("DeleteMarkerCreated");
             detail["deletion-type"] = if marker { "Delete Marker Created" } else { "Permanently Deleted" }.into();
         }
         NewEvent {
             source: "aws.s3".to_owned(),
-            detail_type: if created { "Object Created" } else { "Object Deleted" }.to_owned(),
+            detail_type: kind.to_owned(),
             resources: vec![format!("arn:aws:s3:::{bucket}")],
             detail,
             time: now,

@@ -41,6 +41,7 @@ pub(super) async fn object(
     request: S3Request<CopyObjectInput>,
 ) -> Attempt<S3Response<CopyObjectOutput>> {
     let caller = caller(&request);
+    let reader = request.extensions.get().cloned();
     let (if_match, if_none_match) = write_conditions(&request.headers)?;
     let mut input = request.input;
     let place = source(&input.copy_source)?;
@@ -62,7 +63,7 @@ pub(super) async fn object(
     let bucket = input.bucket.clone();
     storage.index(move |index| index.bucket(&bucket).map(drop)).await?;
     let conditions = source_conditions!(input);
-    let opened = storage.open_object(place, move |version| conditions.check_source(version)).await?;
+    let opened = storage.open_object(reader, place, move |version| conditions.check_source(version)).await?;
     if opened.version.size > BODY_BYTES_MAX {
         return Err(refused(
             S3ErrorCode::InvalidRequest,

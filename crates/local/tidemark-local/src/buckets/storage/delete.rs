@@ -41,7 +41,7 @@ fn delete(
     let removed = |version: &Version| Change {
         size: 0,
         etag: version.etag.clone(),
-        ..version.created(bucket, "ObjectRemoved:Delete", reason, caller)
+        ..version.change(bucket, "ObjectRemoved:Delete", reason, caller)
     };
     if object.version_id.is_some() || bucket.versioning.is_none() {
         let id = object.version_id.as_deref().unwrap_or(NULL_VERSION);
@@ -52,7 +52,7 @@ fn delete(
         return Ok(Deletion { marker: version.file.is_none(), version: bucket.shown(&version.id) });
     }
     let marker = index.put(bucket, Version::new(key, None, 0, String::new(), Attributes::default()))?;
-    index.notify(marker.created(bucket, "ObjectRemoved:DeleteMarkerCreated", reason, caller));
+    index.notify(marker.change(bucket, "ObjectRemoved:DeleteMarkerCreated", reason, caller));
     Ok(Deletion { marker: true, version: bucket.shown(&marker.id) })
 }
 

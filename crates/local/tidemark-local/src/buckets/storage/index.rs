@@ -249,14 +249,8 @@ impl Version {
         Self { rank: 0, key, id: String::new(), file, size, etag, modified: 0, attributes }
     }
 
-    /// The change that created this version.
-    pub(super) fn created(
-        &self,
-        bucket: &BucketRow,
-        event: &'static str,
-        reason: &'static str,
-        caller: &str,
-    ) -> Change {
+    /// A change of this version, its creation for instance.
+    pub(super) fn change(&self, bucket: &BucketRow, event: &'static str, reason: &'static str, caller: &str) -> Change {
         Change {
             bucket: bucket.name.clone(),
             key: self.key.clone(),

@@ -13,6 +13,7 @@ use super::conditions::{ReadConditions, WriteConditions};
 use super::files::{self, BODY_BYTES_MAX, Received};
 use super::index::{BucketRow, Index, Version};
 use super::{Attempt, Failure, Storage, answer, caller, refused, signed, timestamp};
+use crate::buckets::access::Reader;
 
 /// An object that is open for reading.
 pub(super) struct Opened {
@@ -59,12 +60,14 @@ fn is_marker(marker: &Version, by_id: bool) -> Failure {
 }
 
 impl Storage {
-    /// Opens an object that fulfils the conditions.
+    /// Opens an object that fulfils the conditions. Without a reader, everything may be listed.
     pub(super) async fn open_object(
         &self,
+        reader: Option<Reader>,
         (bucket, key, id): (String, String, Option<String>),
         check: impl FnOnce(&Version) -> Attempt<()> + Send + 'static,
     ) -> Attempt<Opened> {
+        let name = bucket.clone();
         let open = move |index: &mut Index<'_>| {
             let bucket = index.bucket(&bucket)?;
             let version = index.find(&bucket, &key, id.as_deref())?;
@@ -72,7 +75,13 @@ impl Storage {
             let file = index.open(version.file.as_deref().unwrap_or_default())?;
             Ok(Opened { file, shown_id: bucket.shown(&version.id), version })
         };
-        self.index(open).await
+        self.index(open).await.map_err(|failure| {
+            let is_missing = *failure.0.code() == S3ErrorCode::NoSuchKey;
+            match reader.filter(|_| is_missing).map(|reader| reader.may_list(&name)) {
+                Some(Err(sentence)) => S3Error::with_message(S3ErrorCode::AccessDenied, sentence).into(),
+                _ => failure,
+            }
+        })
     }
 
     /// Stores a received body as the newest version of a key, and tells of it.
@@ -90,7 +99,7 @@ impl Storage {
             conditions.check_write(index.current(&bucket.name, &key)?.as_ref())?;
             also(index)?;
             let version = index.put(&bucket, Version::new(key, Some(name), size, etag, attributes))?;
-            index.notify(version.created(&bucket, event, reason, &caller));
+            index.notify(version.change(&bucket, event, reason, &caller));
             let shown = bucket.shown(&version.id);
             Ok((version, shown))
         };
@@ -168,9 +177,10 @@ macro_rules! read_of {
 }
 
 pub(super) async fn get(storage: &Storage, request: S3Request<GetObjectInput>) -> Attempt<S3Response<GetObjectOutput>> {
+    let reader = request.extensions.get().cloned();
     let mut input = request.input;
     let (place, check) = read_of!(input);
-    let opened = storage.open_object(place, check).await?;
+    let opened = storage.open_object(reader, place, check).await?;
     let range = range(&opened.version, input.range, input.part_number)?;
     let mut output = describe!(GetObjectOutput, opened, input, range);
     output.tag_count = i32::try_from(opened.version.attributes.tags.len()).ok().filter(|count| *count > 0);
@@ -183,9 +193,10 @@ pub(super) async fn head(
     storage: &Storage,
     request: S3Request<HeadObjectInput>,
 ) -> Attempt<S3Response<HeadObjectOutput>> {
+    let reader = request.extensions.get().cloned();
     let mut input = request.input;
     let (place, check) = read_of!(input);
-    let opened = storage.open_object(place, check).await?;
+    let opened = storage.open_object(reader, place, check).await?;
     let range = range(&opened.version, input.range, input.part_number)?;
     answer(describe!(HeadObjectOutput, opened, input, range))
 }
@@ -232,6 +243,9 @@ pub(super) async fn put(storage: &Storage, request: S3Request<PutObjectInput>) -
     if input.write_offset_bytes.is_some() {
         return Err(not_here("appending to objects"));
     }
+    if form && input.key.contains("${filename}") {
+        return Err(not_here("`${filename}` in the key of a form"));
+    }
     let mut attributes = attributes_of!(input);
     let conditions = WriteConditions::new(input.if_match.take(), input.if_none_match.take())?;
     let bucket = input.bucket.clone();
@@ -267,9 +281,10 @@ pub(super) async fn attributes(
     storage: &Storage,
     request: S3Request<GetObjectAttributesInput>,
 ) -> Attempt<S3Response<GetObjectAttributesOutput>> {
+    let reader = request.extensions.get().cloned();
     let input = request.input;
     let Opened { version, shown_id, .. } =
-        storage.open_object((input.bucket, input.key, input.version_id), |_| Ok(())).await?;
+        storage.open_object(reader, (input.bucket, input.key, input.version_id), |_| Ok(())).await?;
     // One header has them all, separated by commas.
     let wants = |name: &str| {
         input.object_attributes.iter().any(|wanted| wanted.as_str().split(',').any(|wanted| wanted.trim() == name))

@@ -6,7 +6,7 @@ use s3s::{S3ErrorCode, S3Request, S3Response};
 
 use super::attributes::{BUCKET_TAGS_MAX, OBJECT_TAGS_MAX, checked_tags, not_here};
 use super::index::{Index, Version, bucket_of, now};
-use super::{Attempt, Storage, answer, refused, timestamp};
+use super::{Attempt, Storage, answer, caller, refused, timestamp};
 use crate::arn;
 use crate::stack::CorsRule;
 
@@ -119,14 +119,19 @@ impl Storage {
         self.index(set).await
     }
 
-    /// Replaces the tags of an object. Returns the version's id.
-    async fn set_tags(&self, place: (String, String, Option<String>), tags: Vec<Tag>) -> Attempt<Option<String>> {
-        let (bucket, key, id) = place;
+    /// Replaces the tags of an object, and tells so. Returns the version's id.
+    async fn set_tags(
+        &self,
+        (bucket, key, id): (String, String, Option<String>),
+        tags: Vec<Tag>,
+        (event, reason, caller): (&'static str, &'static str, String),
+    ) -> Attempt<Option<String>> {
         let set = move |index: &mut Index<'_>| {
             let bucket = index.bucket(&bucket)?;
             let mut version = index.find(&bucket, &key, id.as_deref())?;
             version.attributes.tags = tags;
             index.set_attributes(&version)?;
+            index.notify(version.change(&bucket, event, reason, &caller));
             Ok(bucket.shown(&version.id))
         };
         self.index(set).await
@@ -260,9 +265,10 @@ pub(super) async fn put_tags(
     storage: &Storage,
     request: S3Request<PutObjectTaggingInput>,
 ) -> Attempt<S3Response<PutObjectTaggingOutput>> {
+    let change = ("ObjectTagging:Put", "PutObjectTagging", caller(&request));
     let PutObjectTaggingInput { bucket, key, version_id, tagging, .. } = request.input;
     let tags = checked_tags(tagging.tag_set, OBJECT_TAGS_MAX)?;
-    let version_id = storage.set_tags((bucket, key, version_id), tags).await?;
+    let version_id = storage.set_tags((bucket, key, version_id), tags, change).await?;
     answer(PutObjectTaggingOutput { version_id })
 }
 
@@ -270,7 +276,8 @@ pub(super) async fn delete_tags(
     storage: &Storage,
     request: S3Request<DeleteObjectTaggingInput>,
 ) -> Attempt<S3Response<DeleteObjectTaggingOutput>> {
+    let change = ("ObjectTagging:Delete", "DeleteObjectTagging", caller(&request));
     let DeleteObjectTaggingInput { bucket, key, version_id, .. } = request.input;
-    let version_id = storage.set_tags((bucket, key, version_id), Vec::new()).await?;
+    let version_id = storage.set_tags((bucket, key, version_id), Vec::new(), change).await?;
     answer(DeleteObjectTaggingOutput { version_id })
 }

@@ -219,12 +219,14 @@ pub(super) async fn part_copy(
     storage: &Storage,
     request: S3Request<UploadPartCopyInput>,
 ) -> Attempt<S3Response<UploadPartCopyOutput>> {
+    let reader = request.extensions.get().cloned();
     let mut input = request.input;
     let upload_place = (input.bucket, input.key, input.upload_id);
     let upload = find(storage, upload_place.clone(), input.part_number).await?;
     let conditions = source_conditions!(input);
-    let opened =
-        storage.open_object(source(&input.copy_source)?, move |version| conditions.check_source(version)).await?;
+    let opened = storage
+        .open_object(reader, source(&input.copy_source)?, move |version| conditions.check_source(version))
+        .await?;
     let size = opened.version.size;
     let bytes = match input.copy_source_range.as_deref() {
         None => 0..size,

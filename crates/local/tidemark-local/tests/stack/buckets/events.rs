@@ -88,6 +88,31 @@ async fn copies_and_uploads_tell_the_stored_size_and_tag() {
 }
 
 #[tokio::test]
+async fn changed_tags_reach_the_function_and_the_bus() {
+    let stage = stage();
+    stage.replace("'s3:ObjectCreated:*'", "'s3:ObjectTagging:*'");
+    let running = stage.start().await;
+    ok(&running, "PUT /files/a.txt", &[], "hello").await;
+    let tags = "<Tagging><TagSet><Tag><Key>x</Key><Value>1</Value></Tag></TagSet></Tagging>";
+    ok(&running, "PUT /files/a.txt?tagging", &[], tags).await;
+    ok(&running, "DELETE /files/a.txt?tagging", &[], "").await;
+    stage.until("two events of tags", |stage| stage.recording().len() == 2).await;
+    let mut names: Vec<_> = stage.recording().iter().map(|event| event["Records"][0]["eventName"].clone()).collect();
+    names.sort_by_key(ToString::to_string);
+    assert_eq!(names, ["ObjectTagging:Delete", "ObjectTagging:Put"]);
+    let url = format!("{}/_local/events", running.admin.addresses.http);
+    let answer = Client::new().get(url).send().await.unwrap().json::<Value>().await.unwrap();
+    let mut found = Vec::new();
+    find_details(&answer, &mut found);
+    let of = |kind: &str| found.iter().find(|event| event["detail-type"] == kind).map(|event| &event["detail"]);
+    for kind in ["Object Tags Added", "Object Tags Deleted"] {
+        let detail = of(kind).unwrap_or_else(|| panic!("no {kind} in {found:?}"));
+        assert_eq!((&detail["object"]["key"], &detail["reason"]), (&json!("a.txt"), &Value::Null), "{kind}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn delete_objects_tells_of_each_deleted_object() {
     let stage = stage();
     let running = stage.start().await;

@@ -126,6 +126,36 @@ async fn function_copies_only_what_its_role_may_read() {
 }
 
 #[tokio::test]
+async fn missing_key_is_told_only_to_who_may_list() {
+    let stage = stage();
+    let policies = "Policies:\n        - Statement:\n            - { Effect: Allow, Action: 's3:GetObject', Resource: '*' }\n            - { Effect: Allow, Action: 's3:ListBucket', Resource: 'arn:aws:s3:::files' }\n";
+    stage.replace("Policies: AdministratorAccess\n", policies);
+    let running = stage.start().await;
+    for method in ["GET", "HEAD"] {
+        let status = async |bucket: &str| {
+            let request = format!("{method} /{bucket}/none");
+            signed(&running, ("the-test_function", &*request), &[], "").await.status
+        };
+        assert_eq!((status("files").await, status("others").await), (404, 403), "{method}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn form_with_the_name_of_its_file_is_refused() {
+    let stage = stage();
+    let running = stage.start().await;
+    let part =
+        |name: &str, text: &str| format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n");
+    for (key, answer) in [("a", (204, "")), ("${filename}", (501, "NotImplemented"))] {
+        let body = [part("key", key), part("file\"; filename=\"a.txt", "hello"), "--b--\r\n".to_owned()].concat();
+        let form = [("content-type", "multipart/form-data; boundary=b")];
+        assert_eq!(send(&running, "POST /files", &form, &body).await.code(), answer, "{key}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn buckets_have_the_port_of_the_flag() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
