@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test verify test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
+.PHONY: help run test verify test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build dist invoke watch screenshots deploy delete tools page binaries requires
 
 # The port of `make run`. `make invoke` and `make watch` connect to it.
 TIDEMARK_PORT ?= 3000
@@ -40,7 +40,7 @@ WEAKNESS ?=
 # that `make fuzz` runs each target.
 EXAMPLES ?= 50
 SECONDS ?= 60
-# The fuzz targets to run, or the sections of the bench. Empty: all.
+# The fuzz targets to run, the targets of `make dist`, or the sections of the bench. Empty: all.
 TARGETS ?=
 ONLY ?=
 # The cargo profile of the stack and the functions in `make run`.
@@ -122,6 +122,9 @@ endif
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint
+
+dist: ## Build a release of tidemark-local: static binaries and wheels: TARGETS=aarch64-unknown-linux-musl
+	scripts/dist $(TARGETS)
 
 build: page binaries ## Build the page, the functions and the local stack
 

@@ -307,18 +307,18 @@ async fn documented_example_runs() {
 }
 
 #[test]
-fn documented_command_runs() {
+fn documented_commands_run() {
     let stage = documented();
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_tidemark-local"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let mut shell = Command::new("sh");
-    shell.args(["-ec", &block("sh")]).current_dir(stage.folder.path()).env("PATH", path);
-    shell.env("TIDEMARK_NO_BUILD", "1").env("TIDEMARK_BIN_DIR", test_functions());
-    let output = shell.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("/things/7"),
-        "{text} {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let workflow = block("yaml");
+    let (_, of_workflow) = workflow.split_once("- run: tidemark-local").unwrap();
+    for command in [block("sh"), format!("tidemark-local{of_workflow}")] {
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", &command]).current_dir(stage.folder.path()).env("PATH", &path);
+        shell.env("TIDEMARK_NO_BUILD", "1").env("TIDEMARK_BIN_DIR", test_functions());
+        let output = shell.output().unwrap();
+        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && text.contains("/things/7"), "{command}: {text} {errors}");
+    }
 }
