@@ -140,9 +140,22 @@ export function lost() {
   return all;
 }
 
-/** Installs scripted metrics. @param {Page} page @param {() => Json} metrics */
-export const install = (page, metrics) =>
-  page.route('**/_local/metrics', (route) => route.fulfill({ json: metrics() }));
+/** The faults of a stack that injects none. @returns {Json} */
+const noFaults = () => ({
+  functions: { function: null, fail: {}, kill_before: { next: 0, probability: 0 }, delay_ms: 0 },
+  sockets: { cut: { next: 0, probability: 0 } },
+  engine: { fail_before: {}, fail_after: {}, failure_reply: 'internal_server_error' },
+});
+
+/** Installs scripted metrics, and faults that change as asked. @param {Page} page @param {() => Json} metrics */
+export async function install(page, metrics) {
+  let faults = noFaults();
+  await page.route('**/_local/metrics', (route) => route.fulfill({ json: metrics() }));
+  await page.route('**/_local/faults', (route) => {
+    if (route.request().method() === 'PUT') faults = { ...noFaults(), ...route.request().postDataJSON() };
+    return route.fulfill({ json: faults });
+  });
+}
 
 /** The response of a CDN to an unknown path. @param {Route} route */
 export const unknownPath = (route) =>
@@ -168,6 +181,12 @@ export const scenes = {
   'operator-unfolded': scene(troubled, async (page) => {
     await loaded(page);
     await unfold(page);
+  }),
+  'operator-faults': scene(busy, async (page) => {
+    await loaded(page);
+    await page.getByText(/Inject faults|障害を起こす/).click();
+    await page.getByRole('checkbox').first().check();
+    await page.getByTestId('faults-on').waitFor();
   }),
   'operator-gone': scene(busy, async (page) => {
     await loaded(page);

@@ -147,7 +147,10 @@ export const scenes = {
       await ledger(page);
       await page.getByLabel(/New price|新しい価格/).fill('1,29');
       await page.getByRole('button', { name: /Set price|価格を変更する/ }).click();
-      await page.getByRole('alert').getByText(/€ ?1\.29/).waitFor();
+      await page
+        .getByRole('alert')
+        .getByText(/€ ?1\.29/)
+        .waitFor();
     },
     { staff: true },
   ),

@@ -3,6 +3,7 @@
  * already formatted.
  */
 import type { Dictionary } from '../shared/i18n.svelte.ts';
+import type { FaultName } from './faults.ts';
 import type { AlertKind, PanelName } from './panels.ts';
 
 const inTerminal = (where: string): string => `The reason is in the terminal of the stack: lines with “${where} |”.`;
@@ -99,6 +100,23 @@ const en = {
   writeUnits: 'Write units',
   throttledRequests: 'Throttled',
   tablesNote: 'The units that these requests would consume on AWS. Only the embedded engine reports them.',
+
+  faults: 'Inject faults',
+  faultsLead: 'Try what the functions survive. A fault stays on until you switch it off, or until the stack stops.',
+  faultsOf: 'Faults of functions are for',
+  allFunctions: 'all functions',
+  faultNames: {
+    killBefore: 'Kill an instance before one request in ten',
+    killAfter: 'Kill an instance after one request in ten, and lose its response',
+    twice: 'Deliver one stream batch in ten twice',
+    slow: 'Delay every request to a function by 500 ms',
+    throttle: 'Throttle one write in ten to DynamoDB',
+    lose: 'Lose the reply to one write in ten to DynamoDB',
+    cut: 'Break a WebSocket connection at one message in a hundred',
+  } satisfies Record<FaultName, string>,
+  faultsOn: 'Faults are switched on, so some failures are injected.',
+  faultsOff: 'Switch all off',
+  faultsFailed: 'The faults could not be changed',
 };
 
 const ja: typeof en = {
@@ -193,6 +211,23 @@ const ja: typeof en = {
   writeUnits: '書き込みユニット',
   throttledRequests: 'スロットリング',
   tablesNote: 'これらのリクエストが AWS で消費するユニット数です。内蔵エンジンを使う場合だけ表示されます。',
+
+  faults: '障害を起こす',
+  faultsLead: '関数が何に耐えられるかを試せます。障害は、オフにするかスタックが止まるまで続きます。',
+  faultsOf: '関数の障害の対象',
+  allFunctions: 'すべての関数',
+  faultNames: {
+    killBefore: 'リクエスト10件に1件の前に、インスタンスを強制終了する',
+    killAfter: 'リクエスト10件に1件の後に、インスタンスを強制終了して応答を失う',
+    twice: 'ストリームのバッチ10件に1件を2回届ける',
+    slow: '関数へのリクエストをすべて500ミリ秒遅らせる',
+    throttle: 'DynamoDB への書き込み10件に1件をスロットリングする',
+    lose: 'DynamoDB への書き込み10件に1件の応答を失う',
+    cut: 'メッセージ100件に1件で WebSocket 接続を切る',
+  },
+  faultsOn: '障害がオンになっているため、一部の失敗は意図的に起こされたものです。',
+  faultsOff: 'すべてオフにする',
+  faultsFailed: '障害の設定を変更できませんでした',
 };
 
 /** Both languages. */

@@ -32,6 +32,25 @@ test('a click appears in its function, its stream, its table and the chart of co
   await close();
 });
 
+test('faults are switched on and off, and the page says that some are on', async () => {
+  const { page, close } = await open();
+  const faults = async () => (await page.request.get(new URL('/_local/faults', page.url()).href)).json();
+  await page.getByText('Inject faults').click();
+  // No other test calls this function, and a duplicate or delay does it no harm.
+  await page.getByLabel('Faults of functions are for').selectOption('okusuri-reminder');
+  await page.getByLabel('Deliver one stream batch in ten twice').check();
+  await page.getByLabel('Delay every request to a function').check();
+  await page.getByText('Faults are switched on').waitFor();
+  await becomes(async () => (await faults()).functions.delay_ms, 500);
+  const { functions } = await faults();
+  assert.deepEqual([functions.function, functions.deliver_twice.probability], ['okusuri-reminder', 0.1]);
+  await page.getByRole('button', { name: 'Switch all off' }).click();
+  await page.getByText('Faults are switched on').waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel('Delay every request to a function').isChecked(), false);
+  assert.equal((await faults()).functions.delay_ms, 0);
+  await close();
+});
+
 test('the numbers update automatically', async () => {
   let metrics = quiet();
   const { page, close } = await open({ prepare: (page) => install(page, () => metrics) });
