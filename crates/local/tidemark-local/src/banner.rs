@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use crate::arn::kinesis_stream_name;
-use crate::eventbridge;
-use crate::mail;
+use crate::page;
 use crate::secrets::TokenSource;
 use crate::stack::{ApiKind, Endpoint, Function, RuleTarget, Stack, StreamRef, Target};
 use crate::startup::RunningStack;
@@ -39,9 +38,8 @@ pub fn text(running: &RunningStack) -> String {
     if !cfg!(feature = "buckets") && !running.stack.buckets.is_empty() {
         lines.push("buckets       not served: this build leaves S3 out (`--features buckets`)".to_owned());
     }
+    lines.push(format!("look inside   {}{}  (functions, queues, tables, events, mail)", addresses.http, page::PATH));
     lines.push(format!("health        {}/_local/health", addresses.http));
-    lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
-    lines.push(format!("events        {}{}", addresses.http, eventbridge::api::EVENTS));
     if running.serves_aws_domains() {
         lines.push("AWS domains   *.amazonaws.com leads here, for the functions only".to_owned());
     }

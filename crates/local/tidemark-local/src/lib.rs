@@ -42,6 +42,7 @@ mod metrics;
 #[cfg(feature = "models")]
 mod models;
 mod other_services;
+mod page;
 mod policies;
 mod private_files;
 mod query_protocol;

@@ -134,6 +134,12 @@ impl Mails {
         mails.push_back(mail);
     }
 
+    /// The number of kept mails, and the id of the newest one.
+    pub(crate) fn summary(&self) -> (usize, Option<String>) {
+        let mails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (mails.len(), mails.back().map(|mail| mail.message_id.clone()))
+    }
+
     /// All kept mails, the newest first.
     #[must_use]
     pub fn newest_first(&self) -> Vec<Mail> {

@@ -205,6 +205,11 @@ impl Buses {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).newest_first()
     }
 
+    /// How many events came so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).count
+    }
+
     /// The names of all buses with their rules.
     fn all(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &Rule>)> {
         self.by_name.iter().map(|(name, rules)| (name.as_str(), rules.iter().map(|compiled| &compiled.rule)))

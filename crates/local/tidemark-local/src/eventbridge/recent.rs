@@ -18,6 +18,8 @@ const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub(super) struct RecentEvents {
     events: VecDeque<RecentEvent>,
     bytes: usize,
+    /// How many came so far.
+    pub(super) count: u64,
 }
 
 /// An event with the rules that it matched.
@@ -60,6 +62,7 @@ impl RecentEvents {
     /// Keeps an event and removes the oldest ones above the limits.
     pub(super) fn keep(&mut self, event: RecentEvent) {
         self.bytes += event.bytes;
+        self.count += 1;
         self.events.push_back(event);
         while self.events.len() > KEPT_MAX || self.bytes > KEPT_BYTES_MAX {
             let Some(oldest) = self.events.pop_front() else { break };

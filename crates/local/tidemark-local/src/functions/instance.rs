@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::environment::{self, Endpoints};
-use super::log_tail::LogTail;
+use super::log_tail::{InstanceLog, LogTail};
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
 use super::usage::Memory;
 use super::watchdog::Watchdog;
@@ -76,7 +76,7 @@ pub struct Instance {
     pid: Option<u32>,
     exit: watch::Receiver<Option<String>>,
     init: Option<Duration>,
-    log: Arc<LogTail>,
+    log: Arc<InstanceLog>,
     fixed_port: Arc<AtomicBool>,
     _kill_on_drop: DropGuard,
 }
@@ -193,9 +193,9 @@ impl Launcher {
             .map_err(|problem| InstanceStartError::Spawn { binary: binary.display().to_string(), problem })?;
         let pid = child.id();
         pid.inspect(|pid| self.watchdog.started(*pid));
-        let log = Arc::new(LogTail::default());
+        let log = Arc::new(InstanceLog::default());
         let output = TaskTracker::new();
-        let logs = [Arc::clone(&log), self.log(&function.name)];
+        let logs = (Arc::clone(&log), self.log(&function.name));
         if let Some(stdout) = child.stdout.take() {
             output.spawn(forward(stdout, function.clone(), Arc::clone(&self.metrics), logs.clone()));
         }
@@ -209,7 +209,7 @@ impl Launcher {
         let fixed_port = Arc::new(AtomicBool::new(false));
         if let Some(adapter) = adapter {
             if let Some(hint) = adapter.hint() {
-                log.push(hint);
+                log.current().push(hint);
             }
             self.tasks.spawn(kill.clone().run_until_cancelled_owned(adapter.run(Arc::clone(&fixed_port))));
         }
@@ -231,7 +231,7 @@ impl Launcher {
 impl Instance {
     async fn initialised(&mut self) -> Result<(), InstanceStartError> {
         let mut phase = self.api.phase();
-        let log = Arc::clone(&self.log);
+        let log = self.log.current();
         let lines = || log.last(LAST_LINES_MAX);
         let settled = tokio::time::timeout(INIT_TIMEOUT, async {
             tokio::select! {
@@ -254,13 +254,12 @@ impl Instance {
 
     /// Delivers an invocation to the instance.
     pub async fn deliver(&self, delivery: Delivery) {
-        self.log.clear();
         self.api.deliver(delivery).await;
     }
 
-    /// What it has printed since its last delivery.
-    pub async fn printed(&self) -> String {
-        self.log.settled().await
+    /// Begins the log of the next invocation.
+    pub(super) fn begin_log(&self) -> Arc<LogTail> {
+        self.log.begin()
     }
 
     /// Waits for the end of the process, and returns its status in Lambda's wording: `exit status
@@ -343,7 +342,12 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Prints an instance's output with the function's name on each line, and keeps the last lines.
-async fn forward(stream: impl AsyncRead + Unpin, function: Function, metrics: Arc<Metrics>, logs: [Arc<LogTail>; 2]) {
+async fn forward(
+    stream: impl AsyncRead + Unpin,
+    function: Function,
+    metrics: Arc<Metrics>,
+    logs: (Arc<InstanceLog>, Arc<LogTail>),
+) {
     let binary = function.short_name();
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LOG_LINE_BYTES_MAX);
     let mut lines = FramedRead::new(stream, codec);
@@ -360,7 +364,8 @@ async fn forward(stream: impl AsyncRead + Unpin, function: Function, metrics: Ar
                 } else {
                     tracing::info!("{binary} | {line}");
                 }
-                logs.iter().for_each(|log| log.push(line.clone()));
+                logs.0.current().push(line.clone());
+                logs.1.push(line);
             }
             // The codec ends its stream once after a line that is too long, then continues with the
             // next line.

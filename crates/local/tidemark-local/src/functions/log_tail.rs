@@ -1,11 +1,11 @@
 //! The last lines that an instance printed.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How much of an instance's output is kept, in bytes. At least one line is.
-const KEPT_BYTES_MAX: usize = 16 * 1024;
+/// How much of an invocation's output is kept, in bytes. At least one line is.
+pub(super) const KEPT_BYTES_MAX: usize = 16 * 1024;
 
 /// The part of a log that `Invoke` returns.
 ///
@@ -16,7 +16,7 @@ const TAIL_BYTES_MAX: usize = 4 * 1024;
 const QUIET_CHECKS_MAX: u32 = 20;
 const QUIET: Duration = Duration::from_millis(10);
 
-/// The last lines of one instance, or of one function.
+/// The last lines of one invocation, or of one function.
 #[derive(Debug)]
 pub(super) struct LogTail {
     bytes_max: usize,
@@ -52,10 +52,9 @@ impl LogTail {
         }
     }
 
-    pub(super) fn clear(&self) {
-        let mut lines = self.lock();
-        lines.kept.clear();
-        lines.bytes = 0;
+    /// How many lines came so far.
+    pub(super) fn added(&self) -> u64 {
+        self.lock().added
     }
 
     /// Up to `max` last lines.
@@ -66,10 +65,10 @@ impl LogTail {
 
     /// The lines, once no more of them come.
     pub(super) async fn settled(&self) -> String {
-        let mut added = self.lock().added;
+        let mut added = self.added();
         for _ in 0..QUIET_CHECKS_MAX {
             tokio::time::sleep(QUIET).await;
-            let now = self.lock().added;
+            let now = self.added();
             if now == std::mem::replace(&mut added, now) {
                 break;
             }
@@ -79,6 +78,24 @@ impl LogTail {
 
     fn lock(&self) -> MutexGuard<'_, Lines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The log of an instance: of its init phase, then of its newest invocation.
+#[derive(Debug, Default)]
+pub(super) struct InstanceLog(Mutex<Arc<LogTail>>);
+
+impl InstanceLog {
+    /// The log to which the instance prints now.
+    pub(super) fn current(&self) -> Arc<LogTail> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Begins another log, for the next invocation.
+    pub(super) fn begin(&self) -> Arc<LogTail> {
+        let log = Arc::<LogTail>::default();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&log);
+        log
     }
 }
 
@@ -103,8 +120,6 @@ mod tests {
         assert!(lines.lock().bytes <= KEPT_BYTES_MAX && lines.last(usize::MAX).len() > 1_000);
         lines.push("x".repeat(KEPT_BYTES_MAX));
         assert_eq!(lines.last(usize::MAX).len(), 1);
-        lines.clear();
-        assert_eq!(lines.last(1), Vec::<String>::new());
         assert_eq!(tail(&format!("é{}", "x".repeat(TAIL_BYTES_MAX - 1))).len(), TAIL_BYTES_MAX - 1);
     }
 }

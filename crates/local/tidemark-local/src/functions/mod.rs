@@ -7,6 +7,7 @@ mod invocation;
 mod invoke;
 mod log_tail;
 mod pool;
+mod recent;
 mod runtime_api;
 mod usage;
 mod watchdog;
@@ -25,6 +26,7 @@ pub use environment::Endpoints;
 pub use instance::{INIT_TIMEOUT, InstanceStartError};
 pub use invocation::{FailureKind, FunctionError, FunctionResult, Invocation, InvokeError, ResultStream};
 pub use pool::Pool;
+pub(crate) use recent::RecentInvocations;
 pub use runtime_api::{PAYLOAD_BYTES_MAX, PRELUDE_END_BYTES, WITH_PRELUDE};
 
 use crate::clock::Clock;

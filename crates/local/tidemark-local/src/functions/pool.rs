@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::instance::{Instance, InstanceStartError, Launcher};
 use super::invocation::{FunctionError, FunctionResult, ResultStream, StreamedInvocation};
+use super::recent::RecentInvocations;
 use super::runtime_api::{Delivery, Reply, StreamedReply, trace_id};
 use super::usage::Usage;
 use crate::arn;
@@ -44,6 +45,7 @@ pub struct Pool {
     invocations: AtomicU64,
     errors: AtomicU64,
     last_error: Mutex<Option<String>>,
+    recent: RecentInvocations,
 }
 
 impl Pool {
@@ -63,6 +65,7 @@ impl Pool {
             invocations: AtomicU64::new(0),
             errors: AtomicU64::new(0),
             last_error: Mutex::default(),
+            recent: RecentInvocations::default(),
             function,
             binary: Mutex::new((0, binary)),
             launcher,
@@ -98,6 +101,16 @@ impl Pool {
     #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest invocations.
+    pub(crate) fn recent(&self) -> &RecentInvocations {
+        &self.recent
+    }
+
+    /// How often something changed in its invocations and logs.
+    pub(crate) fn changes(&self) -> u64 {
+        self.recent.changes() + self.launcher.log(&self.function.name).added()
     }
 
     /// The number of idle instances.
@@ -210,6 +223,7 @@ impl Pool {
     ) {
         let request_id = random_id();
         let mut answer = Some(answer);
+        self.recent.begin(&request_id, &payload);
         self.invocations.fetch_add(1, Ordering::Relaxed);
         self.note("Invocations", 1.0);
         let (outcome, usage) = match self.run_instance(&request_id, payload, wants_log, &mut answer).await {
@@ -224,15 +238,18 @@ impl Pool {
             *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.message());
         }
         drop(permit);
+        self.recent.end(&request_id, &outcome, answer.is_none(), usage.as_ref());
         if let Some(answer) = answer {
             // The caller may have stopped waiting.
             let outcome = outcome.map(FunctionResult::Whole);
             let log = usage.as_ref().and_then(|usage| usage.tail(&self.function, &request_id));
             drop(answer.send(StreamedInvocation { request_id: request_id.clone(), outcome, log }));
         }
-        if let Some(usage) = usage {
+        if let Some(mut usage) = usage {
             // The caller goes on first.
             tokio::task::yield_now().await;
+            usage.memory.keep();
+            self.recent.set_memory(&request_id, usage.memory.max_mib());
             usage.log(&self.function, &request_id);
         }
     }
@@ -261,6 +278,8 @@ impl Pool {
             return Err(FunctionError::crash(request_id, "signal: killed"));
         }
         self.faults.delivered(self.names(), &payload);
+        let log = instance.begin_log();
+        self.recent.set_log(request_id, &log);
         let started = Instant::now();
         let mut reply = self.deliver(&instance, request_id, payload).await;
         let mut failure = None;
@@ -276,7 +295,7 @@ impl Pool {
             failure = Some(failed);
         }
         let (duration, init, memory) = (started.elapsed(), instance.take_init(), instance.memory());
-        let printed = if wants_log { Some(instance.printed().await) } else { None };
+        let printed = if wants_log { Some(log.settled().await) } else { None };
         let mut usage = Usage { duration, init, memory, printed };
         if reply.is_err() {
             usage.memory.keep();

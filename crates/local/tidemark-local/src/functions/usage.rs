@@ -31,11 +31,16 @@ impl Usage {
         Some(log_tail::tail(&log).to_owned())
     }
 
+    /// What Lambda would bill, milliseconds.
+    pub(super) fn billed_ms(&self) -> u128 {
+        (self.duration + self.init.unwrap_or_default()).as_micros().div_ceil(1000)
+    }
+
     /// Lambda's REPORT line.
     fn report(&self, function: &Function, request_id: &str) -> String {
         let Self { duration, init, memory, .. } = self;
         let memory_size_mib = function.memory_size_mib;
-        let billed_ms = (*duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
+        let billed_ms = self.billed_ms();
         let used = memory.max_mib().map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
         let init = init.map_or_else(String::new, |init| format!("  Init Duration: {:.2} ms", init.as_secs_f64() * 1e3));
         format!(

@@ -10,6 +10,7 @@ mod error;
 mod management;
 mod mapping;
 mod md5;
+mod peek;
 mod queue;
 mod receiving;
 mod request;
@@ -80,7 +81,15 @@ impl Queues {
     pub(crate) fn counts(&self) -> Vec<Value> {
         let counts = |queue: &Arc<Queue>| {
             let (waiting, in_flight, delayed) = queue.counts(self.clock.instant());
-            json!({ "name": queue.definition().name, "waiting": waiting, "inFlight": in_flight, "delayed": delayed })
+            let definition = queue.definition();
+            let dead_letters = definition.redrive.as_ref().and_then(|redrive| redrive.target_arn.rsplit(':').next());
+            json!({
+                "name": definition.name,
+                "waiting": waiting,
+                "inFlight": in_flight,
+                "delayed": delayed,
+                "deadLetterQueue": dead_letters,
+            })
         };
         self.all().iter().map(counts).collect()
     }
@@ -95,7 +104,7 @@ impl Queues {
 
     /// The bodies of all messages of a queue, in the order of sending; `None` without such a queue.
     pub(crate) fn bodies(&self, id: &str) -> Option<Vec<String>> {
-        Some(self.get(id)?.bodies())
+        Some(self.get(id)?.first(usize::MAX).into_iter().map(|message| message.body).collect())
     }
 
     /// Receives messages, and moves those that were received too often to the dead-letter queue.

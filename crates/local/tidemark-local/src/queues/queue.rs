@@ -80,8 +80,8 @@ pub(super) struct Message {
     pub(super) sent_ms: i64,
     pub(super) first_received_ms: Option<i64>,
     pub(super) receive_count: u32,
-    expires: Instant,
-    visible: Instant,
+    pub(super) expires: Instant,
+    pub(super) visible: Instant,
     /// The handle of its last receipt, while it is in flight.
     receipt: Option<String>,
 }
@@ -286,9 +286,9 @@ impl Queue {
         busy.filter_map(|message| message.group.clone()).collect()
     }
 
-    /// The bodies of all messages.
-    pub(super) fn bodies(&self) -> Vec<String> {
-        self.lock().messages.iter().map(|message| message.body.clone()).collect()
+    /// Up to `max` messages in the order of sending. They are not received.
+    pub(super) fn first(&self, max: usize) -> Vec<Message> {
+        self.lock().messages.iter().take(max).cloned().collect()
     }
 
     /// When the next message becomes visible, if one is waiting for it.
@@ -320,7 +320,7 @@ pub(crate) fn content_id(body: &str) -> String {
 }
 
 impl Message {
-    fn is_in_flight(&self, now: Instant) -> bool {
+    pub(super) fn is_in_flight(&self, now: Instant) -> bool {
         self.receipt.is_some() && self.visible > now
     }
 }

@@ -7,7 +7,8 @@
 
 mod event;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use croner::Cron;
@@ -115,6 +116,9 @@ fn parse_cron(cron: &str) -> Result<Expression, String> {
     parser.parse(&format!("0 {cron}")).map(|cron| Expression::Cron(Box::new(cron))).map_err(|error| error.to_string())
 }
 
+/// When each schedule is due next, by the logical id of its function and its own.
+pub(crate) type Due = Arc<Mutex<BTreeMap<(String, String), Timestamp>>>;
+
 /// The running schedules.
 #[derive(Debug, Default)]
 pub(crate) struct Schedules {
@@ -127,14 +131,15 @@ impl Schedules {
     ///
     /// # Errors
     /// The first invalid expression.
-    pub(crate) fn start(functions: &Arc<Functions>) -> Result<Self, ExpressionError> {
+    pub(crate) fn start(functions: &Arc<Functions>, due: &Due) -> Result<Self, ExpressionError> {
         let schedules = Self::default();
         for pool in functions.all() {
             for schedule in pool.function().schedules.iter().filter(|schedule| schedule.enabled) {
                 let expression = Expression::of(schedule)?;
                 let name = format!("the schedule {} of {}", schedule.event_id, pool.function().short_name());
                 let work = functions.clock().begin(name);
-                let task = run(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions), work);
+                let task =
+                    run(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions), Arc::clone(due), work);
                 schedules.tasks.spawn(schedules.stop.clone().run_until_cancelled_owned(task));
             }
         }
@@ -149,7 +154,14 @@ impl Schedules {
     }
 }
 
-async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functions: Arc<Functions>, mut work: Work) {
+async fn run(
+    expression: Expression,
+    schedule: Schedule,
+    pool: Arc<Pool>,
+    functions: Arc<Functions>,
+    noted: Due,
+    mut work: Work,
+) {
     let clock = functions.clock();
     // The template's reader has checked the zone.
     let zone = schedule.time_zone.as_ref().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC);
@@ -157,6 +169,15 @@ async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functi
     if due.is_none() {
         tracing::warn!("the schedule {} never invokes its function: its last time is over", schedule.event_id);
     }
+    let key = (pool.function().logical_id.clone(), schedule.event_id.clone());
+    let note = |due: Option<Timestamp>| {
+        let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+        match due {
+            Some(due) => drop(noted.insert(key.clone(), due)),
+            None => drop(noted.remove(&key)),
+        }
+    };
+    note(due);
     while let Some(time) = due {
         work = work.rest(|| Duration::try_from(time.duration_since(clock.now())).unwrap_or_default()).await;
         functions.invoke_event(&pool, event::of(&schedule, pool.names()[0], time).into());
@@ -164,6 +185,7 @@ async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functi
         let now = clock.now();
         due = expression.next_after(time, &zone).filter(|next| *next > now);
         due = due.or_else(|| expression.next_after(now, &zone));
+        note(due);
     }
 }
 

@@ -32,11 +32,12 @@ use crate::listen;
 use crate::messaging;
 use crate::metrics::Metrics;
 use crate::other_services;
+use crate::page;
 use crate::policies::Policies;
 use crate::private_files;
 use crate::queues::{QueueMappings, Queues};
 use crate::routing;
-use crate::schedules::Schedules;
+use crate::schedules::{Due, Schedules};
 use crate::secrets::Secrets;
 use crate::ssm::{self, SsmParameters};
 use crate::stack::{Function, Stack};
@@ -59,7 +60,7 @@ const METER_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct RunningStack {
     /// The template's content.
-    pub stack: Stack,
+    pub stack: Arc<Stack>,
     /// The parts of the template that have no effect here.
     pub ignored: Vec<TemplateProblem>,
     /// The state of the admin routes.
@@ -147,6 +148,7 @@ impl RunningStack {
         };
         let client = dynamodb::client(&dynamodb, &identity);
         let queues = Arc::new(Queues::new(&stack.queues, functions.clock()));
+        let stack = Arc::new(stack);
         let (buses, messaging) = messaging::start(&stack, &functions, &queues, &policies);
         let admin = Arc::new(AdminState {
             addresses,
@@ -169,7 +171,9 @@ impl RunningStack {
         let parameters = ssm::router(SsmParameters::new(&stack.ssm_parameters), Arc::clone(&policies));
         let usual = usual_handler::router(client.clone(), Arc::clone(&admin.faults));
         let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(usual);
-        let own = own.merge(other_services::router());
+        let due = Due::default();
+        let page = page::router(page::Shown::new(&admin, &stack, client.clone(), &due));
+        let own = own.merge(other_services::router()).merge(page);
         let router = routing::router(&shared, Arc::clone(&secrets), own);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
@@ -204,7 +208,7 @@ impl RunningStack {
         let mappings = mappings::start(&stack, &admin, &streams, data)?;
         let queue_mappings = QueueMappings::start(&functions, &admin.queues, &policies)
             .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
-        let schedules = Schedules::start(&functions)?;
+        let schedules = Schedules::start(&functions, &due)?;
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
         Ok(Self {

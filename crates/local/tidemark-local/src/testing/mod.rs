@@ -234,6 +234,16 @@ impl Stack {
         Ok(self.function(function)?.printed().await.lines().map(str::to_owned).collect())
     }
 
+    /// The newest invocations of a function, the oldest first: `{"requestId", "trigger", "status",
+    /// "error", "event", "answer", "log", "durationMs"}` and more. Event and answer are texts. 50 or
+    /// 2 MB are kept.
+    ///
+    /// # Errors
+    /// [`TestError::Unknown`].
+    pub fn invocations(&self, function: &str) -> Result<Vec<Value>, TestError> {
+        Ok(self.function(function)?.recent().whole())
+    }
+
     /// Lets the next `times` invocations of a function fail, without running it.
     ///
     /// # Errors

@@ -47,7 +47,21 @@ async fn no_port_accepts_requests_of_other_sites() {
     let stage = Stage::sockets(&["$connect"], "");
     let running = stage.start().await;
     let addresses = running.admin.addresses.clone();
-    for path in ["/_local/health", "/_local/environment", "/_local/metrics", "/_local/mail", "/_local/events"] {
+    for path in [
+        "/_local/health",
+        "/_local/environment",
+        "/_local/metrics",
+        "/_local/mail",
+        "/_local/events",
+        "/_local",
+        "/_local/",
+        "/_local/page.js",
+        "/_local/state",
+        "/_local/invocations",
+        "/_local/invocations?function=TestFunction&id=none",
+        "/_local/messages?queue=failures",
+        "/_local/items?table=things",
+    ] {
         is_guarded(Method::GET, &format!("{}{path}", addresses.http)).await;
     }
     for path in [

@@ -32,6 +32,7 @@ mod messaging;
 mod metrics;
 #[cfg(feature = "models")]
 mod openapi;
+mod page;
 mod process;
 mod queue_api;
 mod queues;

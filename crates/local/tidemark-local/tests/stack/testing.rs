@@ -60,6 +60,19 @@ async fn failed_batch_of_a_stream_is_retried_before_rest() {
 }
 
 #[tokio::test]
+async fn invocations_of_a_function_are_listed_oldest_first() {
+    let stage = Stage::new("", "");
+    let stack = builder(&stage).start().await.unwrap();
+    for n in 1..=2 {
+        stack.invoke("TestFunction", json!({ "n": n })).await.unwrap();
+    }
+    let all = stack.invocations("TestFunction").unwrap();
+    let events: Vec<_> = all.iter().map(|one| one["event"].as_str().unwrap()).collect();
+    assert_eq!(events, [r#"{"n":1}"#, r#"{"n":2}"#]);
+    assert!(all.iter().all(|one| one["status"] == "ok"), "{all:?}");
+}
+
+#[tokio::test]
 async fn message_returns_after_its_visibility_timeout_and_dies() {
     let stage = with_queue("");
     let stack = builder(&stage).start().await.unwrap();
