@@ -38,7 +38,7 @@ test('an invocation is shown with its event and answer, and is invoked again', a
   );
   await page.getByRole('group', { name: 'Event' }).getByText(userId).first().waitFor();
 
-  await page.getByText('Invoke with another event').click();
+  await page.getByText('Invoke with an event').click();
   await page.getByLabel('Event, JSON').fill('{"rawPath": "/nowhere"}');
   await page.getByRole('button', { name: 'Invoke', exact: true }).click();
   await page.getByRole('group', { name: 'Event' }).getByText('/nowhere').waitFor();

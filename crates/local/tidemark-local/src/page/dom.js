@@ -86,19 +86,23 @@ export const command = (text) =>
     h('button', { 'data-do': 'copy', class: 'small' }, 'Copy'),
   );
 
+const CLOCK = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+/** The time of day, with the date unless it is today's. */
 export const now = (time) => {
   const date = new Date(time);
-  const clock = date.toLocaleTimeString('en-GB', { fractionalSecondDigits: 3 });
+  const clock = date.toLocaleTimeString('en-GB', { ...CLOCK, fractionalSecondDigits: 3 });
   return date.toDateString() === new Date().toDateString() ? clock : `${date.toLocaleDateString('en-CA')} ${clock}`;
 };
-export const duration = (ms) =>
-  ms === null || ms === undefined ? '' : ms < 1000 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(2)} s`;
-export const size = (bytes) =>
-  bytes < 1024
-    ? `${bytes} bytes`
-    : bytes < 1048576
-      ? `${(bytes / 1024).toFixed(1)} KB`
-      : `${(bytes / 1048576).toFixed(1)} MB`;
+export function duration(ms) {
+  if (ms === null || ms === undefined) return '';
+  return ms < 1000 ? `${short(ms)} ms` : `${(ms / 1000).toFixed(2)} s`;
+}
+export function size(bytes) {
+  const [unit, of] = bytes < 1024 ? ['bytes', 1] : bytes < 1024 ** 2 ? ['KB', 1024] : ['MB', 1024 ** 2];
+  return `${short(bytes / of)} ${unit}`;
+}
+const short = (number) => number.toFixed(1).replace(/\.0$/, '');
 export const many = (count, one) => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 export function isJson(text) {

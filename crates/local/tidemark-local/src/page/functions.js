@@ -35,19 +35,19 @@ const mark = (status, error) =>
   status === 'ok' ? 'ok' : h('span', { class: status === 'failed' ? 'bad' : 'soft', title: error }, status);
 
 function runs(items, withFunction, current) {
-  const columns = ['Start', ...(withFunction ? ['Function'] : []), '+Trigger', 'Result', '#Duration'];
+  const columns = ['Start', 'Result', ...(withFunction ? ['Function'] : []), '+Trigger', '#Duration'];
   return table(
     'Invocations',
     columns,
     items.map((item) => {
       const start = link(['function', item.function, item.requestId], now(item.startedAt));
       if (item.requestId === current) start.setAttribute('aria-current', 'true');
-      const cold = item.initMs === null ? '' : ` + ${duration(item.initMs)} init`;
+      const cold = item.initMs === null || current ? '' : ` + ${duration(item.initMs)} init`;
       return [
         start,
+        mark(item.status, item.error),
         ...(withFunction ? [item.function] : []),
         item.trigger,
-        mark(item.status, item.error),
         duration(item.durationMs) + cold,
       ];
     }),
@@ -98,7 +98,7 @@ const editor = (name, of, event, isOpen) =>
   h(
     'details',
     { 'data-key': of, open: isOpen },
-    h('summary', {}, 'Invoke with another event'),
+    h('summary', {}, 'Invoke with an event'),
     h(
       'form',
       { 'data-do': 'invoke', 'data-function': name },
@@ -188,14 +188,16 @@ export const functions = {
       : gone && h('section', {}, soft(gone), link(['function', name], 'All invocations'));
     return [
       title(name, about && soft(about)),
-      facts(
-        ['Invocations', own.invocations],
-        ['Errors', own.errors ? h('span', { class: 'bad' }, own.errors) : 0],
-        ['Instances', `${own.busy} busy, ${own.idle} idle`],
-        ['Memory', `${own.memoryMib} MB`],
-        ['Timeout', `${own.timeoutS} s`],
-      ),
-      triggers.length > 0 &&
+      !id &&
+        facts(
+          ['Invocations', own.invocations],
+          ['Errors', own.errors ? h('span', { class: 'bad' }, own.errors) : 0],
+          ['Instances', `${own.busy} busy, ${own.idle} idle`],
+          ['Memory', `${own.memoryMib} MB`],
+          ['Timeout', `${own.timeoutS} s`],
+        ),
+      !id &&
+        triggers.length > 0 &&
         h(
           'details',
           { 'data-key': name, open: triggers.length < 4 },

@@ -29,8 +29,7 @@ function list(stack, path) {
     return h('li', {}, element);
   };
   const group = (name, entries) => entries.length > 0 && [h('h2', {}, name), h('ul', {}, entries)];
-  const count = (one) =>
-    one.errors ? `${one.errors} of ${one.invocations} failed` : one.busy ? 'runs' : one.invocations || '';
+  const count = (one) => (one.errors ? `${one.errors} failed` : one.busy ? 'runs' : one.invocations || '');
   const waiting = (one) => one.waiting + one.inFlight + one.delayed || '';
   const isDead = (name) => stack.queues.some((one) => one.deadLetterQueue === name);
   return h(
