@@ -3,7 +3,7 @@
 import { h, link, morph, title } from './dom.js';
 import { activity, functions } from './functions.js';
 import { addresses, events, mail, queue, tables, triggers } from './parts.js';
-import { Refused, get, invoke, tell } from './requests.js';
+import { Gone, Refused, get, invoke, tell } from './requests.js';
 
 const POLL_MS = 1500;
 
@@ -99,13 +99,13 @@ async function refresh() {
     if (mine !== turn) return;
     if (error instanceof Refused)
       draw(path, [title(args[0] ?? 'Local stack'), h('p', { class: 'bad' }, `${error.message}.`)]);
-    else {
+    else if (error instanceof Gone) {
       health.className = 'gone';
       health.textContent = 'The stack does not respond. The numbers are old.';
-      if (!(error instanceof TypeError)) console.error(error);
-    }
+    } else throw error;
+  } finally {
+    if (mine === turn && !document.hidden) timer = setTimeout(refresh, POLL_MS);
   }
-  if (!document.hidden) timer = setTimeout(refresh, POLL_MS);
 }
 
 let drawn;

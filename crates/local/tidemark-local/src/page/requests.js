@@ -5,13 +5,18 @@ import { isJson } from './dom.js';
 /** The stack's reason for not answering. */
 export class Refused extends Error {}
 
+/** There is no answer. */
+export class Gone extends Error {}
+
 export async function get(path, query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const answer = await fetch(`${path}${given.length ? `?${new URLSearchParams(given)}` : ''}`, {
-    headers: { accept: 'application/json' },
-  });
-  const body = await answer.json();
-  if (!answer.ok) throw new Refused(body.message ?? answer.statusText);
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const url = given.length ? `${path}?${new URLSearchParams(given)}` : path;
+  const [answer, body] = await fetch(url, { headers: { accept: 'application/json' } })
+    .then(async (answer) => [answer, await answer.json()])
+    .catch((cause) => {
+      throw new Gone(path, { cause });
+    });
+  if (!answer.ok) throw new Refused(body.message);
   return body;
 }
 
