@@ -39,6 +39,8 @@ export function morph(from, to) {
   children.forEach((child, i) => {
     const [key, at] = [child.dataset?.key, from.childNodes[i]];
     const own = key ? keyed.get(key) : at;
+    // An event may be on one bus twice.
+    keyed.delete(key);
     if (own !== at || !own) from.insertBefore(own ?? child, at ?? null);
     if (own) morph(own, child);
   });

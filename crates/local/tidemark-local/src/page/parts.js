@@ -11,11 +11,8 @@ export const queue = {
     const own = stack.queues.find((one) => one.name === name);
     const readers = stack.mappings.filter((mapping) => mapping.queue === name).map((mapping) => mapping.function);
     const sources = stack.queues.filter((one) => one.deadLetterQueue === name).map((one) => one.name);
+    const keys = items.map((item) => item.id);
     const rows = items.map((item) => [
-      now(item.sentMs),
-      item.state + (item.state === 'visible' ? '' : `, ${item.visibleInSeconds} s`),
-      item.receiveCount,
-      item.deadLetterSource ?? item.group ?? '',
       h(
         'details',
         { 'data-key': item.id },
@@ -25,6 +22,10 @@ export const queue = {
         Object.keys(item.attributes).length > 0 &&
           code('Attributes', `${item.id} attributes`, JSON.stringify(item.attributes)),
       ),
+      item.state + (item.state === 'visible' ? '' : `, ${item.visibleInSeconds} s`),
+      item.receiveCount,
+      item.deadLetterSource ?? item.group ?? '',
+      now(item.sentMs),
     ]);
     return [
       title(
@@ -47,7 +48,7 @@ export const queue = {
         'Messages',
         items.length
           ? [
-              table('Messages', ['Sent', 'State', '#Received', 'From or group', '+Body'], rows),
+              table('Messages', ['+Body', 'State', '#Received', 'From or group', 'Sent'], rows, keys),
               soft(`The first ${max} at most.`),
             ]
           : nothing('The queue is empty. To send a message:', [send(stack, name)]),
@@ -219,6 +220,7 @@ export const events = {
                 code('Event', event.id, JSON.stringify(event)),
               ),
             ]),
+            items.map(({ bus, event }) => `${bus} ${event.id}`),
           )
         : soft('No event came yet.'),
     ),
@@ -274,6 +276,7 @@ export const mail = {
               code('Text', one.messageId, one.text ?? '(no text part)'),
             ),
           ]),
+          items.map((one) => one.messageId),
         )
       : soft('No mail yet.'),
   ],
