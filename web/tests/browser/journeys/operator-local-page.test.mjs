@@ -16,7 +16,7 @@ async function click(page) {
   return userId;
 }
 
-test('an invocation is shown with its event and answer, and is invoked again', async () => {
+test('an invocation shows its event and answer, and runs again', async () => {
   const { page, close } = await open();
   await page.getByRole('heading', { name: 'Activity' }).waitFor();
   const userId = await click(page);
@@ -45,7 +45,7 @@ test('an invocation is shown with its event and answer, and is invoked again', a
   await close();
 });
 
-test('the items of a table are found by their partition key', async () => {
+test('items of a table are found by their partition key', async () => {
   const { page, close } = await open();
   const userId = await click(page);
   await page.getByRole('navigation').getByRole('link', { name: 'qit-db-local' }).click();
@@ -59,7 +59,7 @@ test('the items of a table are found by their partition key', async () => {
   await close();
 });
 
-test('no view of the page has an accessibility violation in either theme', async () => {
+test('no view has an accessibility violation in either theme', async () => {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     for (const viewport of [viewports.desktop, viewports.phone]) {
       const { page, close } = await open({ colorScheme, viewport });
