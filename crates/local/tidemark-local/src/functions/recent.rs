@@ -251,7 +251,8 @@ fn trigger_of(event: &[u8]) -> String {
         kind => Some(format!("event {kind}")),
     };
     let found = pair("/requestContext/http/method", "/rawPath").or_else(|| pair("/httpMethod", "/path"));
-    found.or_else(socket).or_else(bus).unwrap_or_else(|| "invoke".to_owned())
+    let window = || event.get("isFinalInvokeForWindow").map(|_| "end of a window".to_owned());
+    found.or_else(socket).or_else(bus).or_else(window).unwrap_or_else(|| "invoke".to_owned())
 }
 
 #[cfg(test)]
@@ -312,6 +313,7 @@ mod tests {
         let due = json!({ "detail-type": "Scheduled Event", "resources": ["arn:aws:events:x:1:rule/nightly"] });
         assert_eq!(of(due), "schedule nightly");
         assert_eq!(of(json!({ "detail-type": "OrderPaid" })), "event OrderPaid");
+        assert_eq!(of(json!({ "isFinalInvokeForWindow": true, "Records": [] })), "end of a window");
         for other in [json!({ "Records": ["a"] }), json!([1]), json!("x"), json!({ "requestContext": [] })] {
             assert_eq!(of(other), "invoke");
         }

@@ -81,11 +81,7 @@ export const tables = {
       const line = rest.map(([attribute, value]) => `${attribute}: ${plain(value)}`).join(', ');
       const whole = JSON.stringify(item);
       return [
-        ...keys.map((key, i) =>
-          i
-            ? text(item[key]).slice(0, 80)
-            : link(['table', name, index, text(item[key])], text(item[key]).slice(0, 80)),
-        ),
+        ...keys.map((key, i) => (i ? text(item[key]) : link(['table', name, index, text(item[key])], text(item[key])))),
         h(
           'details',
           { 'data-key': whole },
