@@ -13,6 +13,7 @@ const en = {
   title: 'Operator · Tidemark',
   heading: 'Local stack metrics',
   lead: 'The stack on this machine in the last 15 minutes, with CloudWatch’s names. Updates every 2 seconds.',
+  toInvocations: 'See each invocation with its event, answer and log',
   footer: 'For a deployed stack, see the CloudWatch dashboard that the template creates.',
 
   calm: 'No problems found. There is nothing for you to do.',
@@ -123,6 +124,7 @@ const ja: typeof en = {
   title: '運用 · Tidemark',
   heading: 'ローカルスタックのメトリクス',
   lead: 'このマシンで動いているスタックの直近15分間の状態を、CloudWatch と同じ名前で表示します。2秒ごとに更新します。',
+  toInvocations: '呼び出しごとにイベント・応答・ログを見る',
   footer: 'デプロイしたスタックについては、テンプレートが作成する CloudWatch ダッシュボードをご覧ください。',
 
   calm: '問題は見つかりませんでした。対応が必要なものはありません。',
