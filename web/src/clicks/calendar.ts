@@ -24,6 +24,14 @@ export function addMonths(month: string, months: number): string {
   return date.toISOString().slice(0, 7);
 }
 
+/** Adds months to a day. The last day of a shorter month stands for the days that it lacks. */
+export function addMonthsToDay(day: string, months: number): string {
+  const month = addMonths(monthOf(day), months);
+  const last = addDays(`${addMonths(month, 1)}-01`, -1);
+  const same = month + day.slice(7);
+  return same < last ? same : last;
+}
+
 /** The Monday of a day's week. */
 export function mondayBefore(day: string): string {
   return addDays(day, -weekday(day));

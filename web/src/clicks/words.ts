@@ -54,6 +54,22 @@ const en = {
 
   thisMonth: 'This month',
   allTime: 'All time',
+  before: {
+    day: (days: number): string => (days === 1 ? 'the day before' : `the ${days} days before`),
+    week: (weeks: number): string => (weeks === 1 ? 'the week before' : `the ${weeks} weeks before`),
+    month: (months: number): string => (months === 1 ? 'the month before' : `the ${months} months before`),
+  },
+  samePart: (before: string) => `the same part of ${before}`,
+  untilHour: (day: string, hour: string) => `${day}, 00:00–${hour} UTC`,
+  compared: {
+    more: (what: string, by: string, than: string, share: string) => `${what}: ${by} more than ${than}${share}`,
+    fewer: (what: string, by: string, than: string, share: string) => `${what}: ${by} fewer than ${than}${share}`,
+    same: (what: string, _by: string, than: string, _share: string) => `${what}: as many as ${than}`,
+  },
+  inAll: (period: string, clicks: string, visitors: string) =>
+    `All of ${period}: ${clicks} clicks, ${visitors} unique visitors (known for whole periods only).`,
+  notCompared: 'Not compared with the period before: some of its days could not be read.',
+  comparisonFailed: 'Could not compare with the period before. The page tries again.',
   statsFailed: 'Could not load the live figures',
   offlineDetail: 'You see the figures that were loaded last. Clicks are saved and sent when you are online again.',
 
@@ -201,6 +217,22 @@ const ja: typeof en = {
 
   thisMonth: '今月',
   allTime: '累計',
+  before: {
+    day: (days) => (days === 1 ? '前日' : `前の${days}日間`),
+    week: (weeks) => (weeks === 1 ? '前の週' : `前の${weeks}週間`),
+    month: (months) => (months === 1 ? '前月' : `前の${months}か月間`),
+  },
+  samePart: (before) => `${before}の同じ部分`,
+  untilHour: (day, hour) => `${day} 00:00~${hour} UTC`,
+  compared: {
+    more: (what, by, than, share) => `${what}:${than}より${by}多い${share}`,
+    fewer: (what, by, than, share) => `${what}:${than}より${by}少ない${share}`,
+    same: (what, _by, than) => `${what}:${than}と同じ`,
+  },
+  inAll: (period, clicks, visitors) =>
+    `${period}の全体:クリック ${clicks}、ユニーク訪問者 ${visitors}(期間全体についてのみ数えます)。`,
+  notCompared: '一部の日を読み取れないため、前の期間と比較していません。',
+  comparisonFailed: '前の期間と比較できません。自動的に再試行します。',
   statsFailed: '最新の数値を読み込めません',
   offlineDetail: '最後に読み込んだ数値を表示しています。クリックは保存され、オンラインに戻ると送信されます。',
 

@@ -52,6 +52,8 @@ export class ClicksServer {
   asked = [];
   /** The prefixes of the paths that fail. @type {string[]} */
   failing = [];
+  /** The first day with clicks; empty: all days have clicks. */
+  firstDay = '';
   /** Whether there are clicks in the past. */
   isEmpty = false;
 
@@ -134,14 +136,24 @@ export class ClicksServer {
       const totalClicks = this.isEmpty ? 0 : Math.round(clicks * part);
       return { ...name, totalClicks, uniqueUsers: Math.ceil(totalClicks / 7) };
     };
-    const day = (/** @type {number} */ ms) =>
-      ms === Date.parse(today) ? this.clicksToday : Math.round(320 + 120 * Math.sin(ms / DAY_MS / 1.7));
+    const day = (/** @type {number} */ ms) => {
+      if (ms === Date.parse(today)) return this.clicksToday;
+      return ms < Date.parse(this.firstDay) ? 0 : Math.round(320 + 120 * Math.sin(ms / DAY_MS / 1.7));
+    };
     const steps = (/** @type {number} */ first, /** @type {number} */ last, /** @type {number} */ step) =>
       Array.from({ length: (last - first) / step + 1 }, (_, i) => first + i * step);
     switch (kind) {
       case 'hourly': {
         const hours = steps(Date.parse(from), Date.parse(to) + 23 * HOUR_MS, HOUR_MS);
-        const clicks = (/** @type {number} */ ms) => (ms > now ? 0 : Math.round(22 + 18 * Math.sin(ms / HOUR_MS / 4)));
+        // The last hour of each day has the rest, so that the hours add up to the day.
+        const clicks = (/** @type {number} */ ms) => {
+          const first = ms - (ms % DAY_MS);
+          const last = Math.min(first + 23 * HOUR_MS, now - (now % HOUR_MS));
+          const wave = (/** @type {number} */ hour) =>
+            Math.floor((day(first) / ((last - first) / HOUR_MS + 1)) * (0.8 + 0.2 * Math.sin(hour / HOUR_MS / 4)));
+          if (ms !== last) return ms > now ? 0 : wave(ms);
+          return day(first) - steps(first, last - HOUR_MS, HOUR_MS).reduce((sum, hour) => sum + wave(hour), 0);
+        };
         return ['hour', hours.map((ms) => row({ hour: new Date(ms).toISOString().slice(0, 13) }, clicks(ms)))];
       }
       case 'daily': {

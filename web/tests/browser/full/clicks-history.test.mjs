@@ -1,10 +1,11 @@
 /** Ranges of days, and a CSV file that fails. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { day, figures, periodsLoaded, useClicks } from '../clicks-page.mjs';
+import { day, figures, periodsLoaded, unit, useClicks } from '../clicks-page.mjs';
+import { ClicksServer, today } from '../clicks-server.mjs';
 import { problem } from '../harness.mjs';
 
-const { open } = useClicks();
+const { open, openWith } = useClicks();
 
 test('a preset shows that many days, newest first', async () => {
   const { page, close } = await open();
@@ -44,7 +45,7 @@ test('a reversed range or one over 400 days shows an error and sends no request'
   await from.fill('');
   await page.getByText('Choose both dates.').waitFor();
   assert.deepEqual(
-    asked.filter((url) => url.includes('from=')),
+    asked.filter((url) => url.includes(`from=${day(1)}`) || url.includes(`from=${day(-400)}`)),
     [],
   );
   await to.fill(day(0));
@@ -66,5 +67,43 @@ test('a failed CSV download shows an error', async () => {
   await page.getByRole('button', { name: 'Download CSV', exact: true }).click();
   await page.getByText('Could not create the CSV file').waitFor();
   await page.getByText('The statistics are busy').waitFor();
+  await close();
+});
+
+test('figures stand beside those of the same part of the period before', async () => {
+  const server = new ClicksServer();
+  const { page, close } = await openWith(server);
+  const before = (/** @type {string} */ id) => page.getByTestId(`${id}-before`);
+  await before('today').getByText('20 Nov 2026, 00:00–14:00 UTC').waitFor();
+  assert.match(
+    await before('today').innerText(),
+    /^Clicks: \d+ more than the same part of the day before \(\+\d+%\)\n/,
+  );
+  assert.match(await before('today').innerText(), /All of Fri, 20 Nov 2026: 419 clicks, 60 unique visitors/);
+  await before('month').getByText('1 – 20 Nov 2026: 6,240 · 1 – 20 Oct 2026: 6,279').waitFor();
+  await before('month').getByText('Clicks: 39 fewer than the same part of the month before (−0.6%)').waitFor();
+  await before('range').getByText('23 Oct – 20 Nov 2026: 9,011 · 23 Sept – 21 Oct 2026: 9,353').waitFor();
+
+  await unit(page, 'Hours').click();
+  await page.getByRole('button', { name: 'Yesterday', exact: true }).click();
+  await before('range').getByText('Unique visitors: 7 more than the day before (+13%)').waitFor();
+  assert.equal(await before('range').getByText('same part').count(), 0);
+  await close();
+});
+
+test('without earlier clicks no percentage is shown, and a failure says so', async () => {
+  const server = new ClicksServer();
+  Object.assign(server, { firstDay: today });
+  const { page, close } = await openWith(server);
+  const range = page.getByTestId('range-before');
+  await page.getByRole('button', { name: '7 days', exact: true }).click();
+  await periodsLoaded(page);
+  await server.asks('/stats/daily?from=2026-11-08&to=2026-11-13');
+  assert.equal(await range.innerText(), '');
+  await page.getByLabel('From', { exact: true }).first().fill(today);
+  await range.getByText(/^Clicks: \d+ more than the same part of the day before$/).waitFor();
+  server.failing = ['/stats/hourly'];
+  await page.reload();
+  await page.getByText('Could not compare with the period before. The page tries again.').first().waitFor();
   await close();
 });
