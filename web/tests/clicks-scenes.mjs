@@ -48,6 +48,10 @@ export const scenes = {
     (page) => select(page, 1),
     (server) => (server.targets = STRANGE_TARGETS.map((name, i) => [name, 60 - 6 * i, 30 - 3 * i])),
   ),
+  'clicks-embed': scene(async (page) => {
+    await select(page, 1);
+    await page.getByTestId('counter').locator('xpath=ancestor::details/summary').click();
+  }),
   'clicks-refused-fields': scene(async (page) => {
     await loaded(page);
     for (const form of await page.locator('.saved form').all()) {

@@ -150,6 +150,17 @@ const en = {
   announceTarget: (target: string) => `Shows the days of ${target}.`,
   announceAllTargets: 'Shows all targets.',
 
+  embed: 'Embed a counter',
+  embedLead: 'A picture with the clicks of all time, for any web page. The number is at most two minutes old.',
+  embedTarget: 'Target of the counter',
+  embedTargetHint: 'Leave it empty to count all clicks.',
+  embedTheme: 'Colours',
+  themes: { auto: 'As the viewer prefers', light: 'Light', dark: 'Dark' },
+  embedCode: 'HTML to paste into the page',
+  counterAlt: 'Clicks',
+  copy: 'Copy',
+  copied: 'Copied',
+
   whoClicked: 'Who clicked',
   whoClickedLead:
     'Single clicks are personal data. To see them, enter the operator token. It is kept until you close this tab.',
@@ -311,6 +322,17 @@ const ja: typeof en = {
   showAllTargets: 'すべての対象を表示',
   announceTarget: (target) => `${target}の日別クリックを表示しています。`,
   announceAllTargets: 'すべての対象を表示しています。',
+
+  embed: 'カウンターを埋め込む',
+  embedLead: '累計クリック数の画像です。どのウェブページにも表示できます。数値の遅れは最大2分です。',
+  embedTarget: 'カウンターの対象',
+  embedTargetHint: '空にすると、すべてのクリックを数えます。',
+  embedTheme: '配色',
+  themes: { auto: '閲覧者の設定に合わせる', light: 'ライト', dark: 'ダーク' },
+  embedCode: 'ページに貼り付ける HTML',
+  counterAlt: 'クリック数',
+  copy: 'コピー',
+  copied: 'コピーしました',
 
   whoClicked: '誰がクリックしたか',
   whoClickedLead:

@@ -37,7 +37,7 @@ export const periodsLoaded = (page) => page.locator('[data-testid=periods] tr:no
 
 /** Enters an operator token. @param {Page} page @param {string} text */
 export async function useToken(page, text) {
-  await page.locator('summary').click();
+  await page.locator('summary').last().click();
   await page.getByLabel('Operator token').fill(text);
   await page.getByRole('button', { name: 'Use token', exact: true }).click();
 }

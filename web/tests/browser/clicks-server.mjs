@@ -29,6 +29,10 @@ export const STRANGE_TARGETS = [
   'a'.repeat(50) + ' ' + 'b'.repeat(49),
 ];
 
+/** The picture of a counter. */
+const COUNTER =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="130" height="56"><rect width="130" height="56" fill="#888"/></svg>';
+
 /** The API of the clicks. */
 export class ClicksServer {
   /** The targets of today: their clicks and unique visitors. @type {[string, number, number][]} */
@@ -99,6 +103,7 @@ export class ClicksServer {
     }
     const [, , kind = '', period] = pathname.split('/');
     if (kind === 'total') return route.fulfill({ json: { totalClicks: this.total } });
+    if (kind === 'counter.svg') return route.fulfill({ contentType: 'image/svg+xml', body: COUNTER });
     if (kind === 'targets') return this.#rows(route, this.#topTargets(searchParams));
     const [name, rows] = this.#series(kind, period, searchParams);
     if (period === undefined) return this.#rows(route, rows);

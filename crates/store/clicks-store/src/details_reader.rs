@@ -12,6 +12,9 @@ use super::reader::Stat;
 use super::statistics::{CountedClick, TOTAL_CLICKS, UNIQUE_USERS, click_details, rollup_table};
 use store_base::{StoreError, Table};
 
+/// The most pages with the days of a target. A page has 1,000, or a megabyte: more than five years.
+const DAY_PAGES_MAX: usize = 20;
+
 /// Reads the details of the clicks. Its requests are `Query` on the table and on the index of the
 /// targets.
 #[derive(Debug, Clone)]
@@ -53,6 +56,24 @@ impl ClickDetailsReader {
         let query = self.rollup.query("target").with("day", day.to_string()).limit(limit);
         let top = query.top(&self.table, TARGET_INDEX, TARGET_DAY, TOTAL_CLICKS).await?;
         top.iter().map(|stat| named(stat, stat.values.first())).collect()
+    }
+
+    /// The clicks of a target on all its days.
+    ///
+    /// # Errors
+    /// Also if the target has more days than clicks of this suite can have: [`DAY_PAGES_MAX`].
+    pub async fn total(&self, target: &ClickTarget) -> Result<u64, StoreError> {
+        let mut query = self.rollup.query("target").with("target", target.as_str());
+        let mut total = 0;
+        for _ in 0..DAY_PAGES_MAX {
+            let page = query.page(&self.table).await?;
+            for stat in &page.stats {
+                total += named(stat, None)?.1.total_clicks;
+            }
+            let Some(next) = page.next else { return Ok(total) };
+            query = query.after(next);
+        }
+        Err(StoreError::unreadable("a target with too many days"))
     }
 
     async fn series(&self, query: Query<'_, CountedClick>) -> Result<NamedStats, StoreError> {

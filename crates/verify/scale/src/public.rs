@@ -79,6 +79,7 @@ pub const PUBLIC: &[PublicRequest] = &[
     row("GET /stats/hourly", [0.0, 15.0, 0.0, 50.0]),
     row("GET /stats/weekly", [0.0, 3.0, 0.0, 8.0]),
     row("GET /stats/targets", [0.0, 8.0, 0.0, 50.0]),
+    row("GET /stats/counter.svg", [0.0, 50.0, 0.0, 1.5]),
     row("GET /stats/monthly/{month}", [0.0, 0.5, 0.0, 0.1]),
     row("GET /stats/monthly", [0.0, 3.0, 0.0, 8.0]),
     row("POST /users/{userId}/activities", [170.0, 20.0, 0.0, 20.0]),

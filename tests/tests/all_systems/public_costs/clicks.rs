@@ -117,6 +117,7 @@ async fn costs() -> Costs {
     };
     let reader = Reader::new(&table, &config, "cursor-key-of-the-tests".into(), "operator".into()).unwrap();
     let of_target = format!("GET /stats/daily?from=2024-08-29&to=2025-10-02&target={}", long(0, 100));
+    let counter = format!("GET /stats/counter.svg?target={}", long(0, 100));
     for (route, values) in [
         ("GET /stats/total", &[][..]),
         ("GET /stats/daily/{date}", &["2025-10-02"]),
@@ -125,6 +126,7 @@ async fn costs() -> Costs {
         ("GET /stats/hourly?from=2025-09-02&to=2025-10-02", &[]),
         ("GET /stats/weekly?from=2023-W39&to=2025-W40", &[]),
         ("GET /stats/targets?date=2025-10-02&limit=100", &[]),
+        (&counter, &[]),
         ("GET /stats/monthly/{month}", &["2025-10"]),
         ("GET /stats/monthly?from=2015-11&to=2025-10", &[]),
     ] {

@@ -107,7 +107,7 @@ for (const locale of ['en-GB', 'ja-JP']) {
     const { page, close } = await open({ viewport: viewports.phone, locale });
     await figures(page);
     await periodsLoaded(page);
-    await page.locator('summary').click();
+    for (const summary of await page.locator('summary').all()) await summary.click();
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewports.phone.width);
     await close();
   });

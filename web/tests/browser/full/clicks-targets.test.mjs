@@ -326,3 +326,29 @@ test('on a phone, a seam separates the line of visitors from the bars', async ()
   await until(columns, (all) => all.includes('paper bar paper line paper bar'));
   await close();
 });
+
+test('the HTML of a counter follows the filter, the colours and the field', async () => {
+  const server = new ClicksServer();
+  const { page, close } = await openWith(server);
+  await target(page, '/pricing').click();
+  await page.locator('summary').first().click();
+  const html = () => page.getByTestId('embed').inputValue();
+  const picture = (/** @type {string} */ query) =>
+    `<img src="${new URL(page.url()).origin}/stats/counter.svg${query}" alt="Clicks" height="56">`;
+  await becomes(html, picture('?target=%2Fpricing'));
+  await server.asks('/stats/counter.svg?target=/pricing');
+  await page.getByRole('button', { name: 'Dark', exact: true }).click();
+  await becomes(html, picture('?target=%2Fpricing&amp;theme=dark'));
+  const field = page.getByLabel('Target of the counter');
+  await field.fill(`"><script>'`);
+  await field.blur();
+  await becomes(html, picture('?target=%22%3E%3Cscript%3E%27&amp;theme=dark'));
+  await field.fill('w'.repeat(101));
+  await field.blur();
+  await page.getByText('Enter at most 100 characters.').waitFor();
+  assert.equal(await page.getByTestId('embed').count(), 0);
+  await field.fill('');
+  await field.blur();
+  await becomes(html, picture('?theme=dark'));
+  await close();
+});

@@ -76,7 +76,7 @@ test('the token stays in its tab and appears in no address', async () => {
   assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes(token));
   const other = await context.newPage();
   await other.goto(page.url());
-  await other.locator('summary').click();
+  await other.locator('summary').last().click();
   await other.getByLabel('Operator token').waitFor();
   await close();
 });

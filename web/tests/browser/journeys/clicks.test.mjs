@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { stackUrl } from '../../chromium.mjs';
 import { clicksCounted, day, figures, target, targets, totalReaches, unit, useClicks } from '../clicks-page.mjs';
 import { ClicksServer, today } from '../clicks-server.mjs';
-import { problem } from '../harness.mjs';
+import { problem, unique, until } from '../harness.mjs';
 
 const { open, openWith } = useClicks();
 
@@ -103,6 +104,28 @@ test('the CSV file has a header and one line per day of the range, oldest first'
     [-6, -5, -4, -3, -2, -1, 0].map(day),
   );
   assert.equal(Number(lines[7]?.split(',')[1]), today);
+  await close();
+});
+
+test('a counter on another page shows the clicks of its target', async () => {
+  const { page, close } = await open();
+  const name = unique('counter');
+  await page.getByLabel('Target', { exact: true }).fill(name);
+  await page.getByRole('button', { name: 'Save: Target' }).click();
+  await page.getByTestId('click').click();
+  // The function keeps the number that it reads first.
+  await until(
+    async () => (await page.request.get(`${stackUrl()}/stats/daily?target=${name}`)).text(),
+    (days) => days.includes('"totalClicks":1'),
+  );
+  await page.locator('summary').first().click();
+  await page.getByLabel('Target of the counter').fill(name);
+  await page.getByLabel('Target of the counter').blur();
+  const [, address = ''] = /src="([^"]+)"/.exec(await page.getByTestId('embed').inputValue()) ?? [];
+  assert.match(address, /target=counter-/);
+  await page.waitForFunction(() => document.querySelector('img')?.naturalHeight === 56);
+  await page.goto(address);
+  assert.equal(await page.locator('title').textContent(), `${name}: 1 click`);
   await close();
 });
 

@@ -2,7 +2,10 @@
 
 mod clicks;
 mod config;
+mod counter;
 mod stats;
+
+use std::sync::Arc;
 
 use clicks_store::{ClickDetailsReader, ClicksReader};
 use jiff::Timestamp;
@@ -25,6 +28,7 @@ pub struct Reader {
     details: ClickDetailsReader,
     cursors: Cursors,
     operator: AccessToken,
+    kept: Arc<counter::Kept>,
 }
 
 impl Reader {
@@ -43,6 +47,7 @@ impl Reader {
             details: ClickDetailsReader::new(table)?,
             cursors: Cursors::new(cursor_key),
             operator: AccessToken::new(operator_token),
+            kept: Arc::default(),
         })
     }
 }
@@ -53,6 +58,7 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
         "GET /stats/daily" => &["target", "from", "to"],
         "GET /stats/hourly" | "GET /stats/weekly" | "GET /stats/monthly" => &["from", "to"],
         "GET /stats/targets" => &["date", "limit"],
+        "GET /stats/counter.svg" => &["target", "theme", "lang"],
         "GET /users/{userId}/clicks" => &["from", "to", "order", "limit", "cursor"],
         "GET /days/{date}/clicks" => &["limit", "cursor"],
         "GET /stats/total" | "GET /stats/daily/{date}" | "GET /stats/monthly/{month}" => &[],
@@ -65,6 +71,7 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
         "GET /stats/hourly" => stats::hours(reader, &request, now).await,
         "GET /stats/weekly" => stats::weeks(reader, &request, now).await,
         "GET /stats/targets" => stats::targets(reader, &request, now).await,
+        "GET /stats/counter.svg" => counter::picture(reader, &request, now).await,
         "GET /stats/monthly/{month}" => stats::month(reader, &request).await,
         "GET /stats/monthly" => stats::months(reader, &request, now).await,
         "GET /users/{userId}/clicks" => clicks::of_user(reader, &request, now).await,
