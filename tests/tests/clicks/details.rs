@@ -26,6 +26,8 @@ async fn clicks_are_counted_by_hour_week_and_target() {
     ]});
     stack.wait_for("/stats/targets", &targets).await.unwrap();
     let sum = |items: &[Value], name: &str| items.iter().map(|item| item[name].as_u64().unwrap()).sum::<u64>();
+    let counter = stack.get("/stats/counter.svg?target=%2Fpricing").await.unwrap();
+    assert!(counter.body.contains("/pricing: 3 clicks</title>"), "{}", counter.body);
     // Midnight may pass meanwhile, so today and yesterday count.
     let days = items(&stack, "/stats/daily?target=%E8%B3%BC%E5%85%A5%20%231").await;
     assert_eq!((days.len(), sum(&days, "totalClicks"), sum(&days, "uniqueUsers")), (30, 1, 1));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use clicks_store::{ClickWriter, ClicksReader, DateShards, PutClick, StoredClick};
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use clicks_store::{ClickDetailsReader, ClickWriter, ClicksReader, DateShards, PutClick, StoredClick};
 use domain::calendar::DateRange;
-use domain::clicks::{Click, ClickCount, ClickTime};
+use domain::clicks::{Click, ClickCount, ClickTarget, ClickTime};
 use domain::{Moment, TimeRange, UserId};
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -186,4 +186,28 @@ async fn unreadable_statistic_leaves_the_other_days_of_a_range() {
     let clicks = |day: &str| stats.by_period[day].map(|stat| stat.total_clicks);
     assert_eq!((clicks("2025-10-01"), clicks("2025-10-02"), clicks("2025-10-03")), (Some(5), None, Some(7)));
     assert_eq!(stats.skipped, 2);
+}
+
+#[tokio::test]
+async fn the_total_of_a_target_has_all_its_days() {
+    let db = Database::start().await.unwrap();
+    let days: Vec<_> = date(2020, 1, 1).series(jiff::Span::new().days(1)).take(1_100).collect();
+    for (target, days) in [("tide", &days[..]), ("tide 2", &days[..1])] {
+        let put = |day: &jiff::civil::Date| {
+            let text = |text: String| AttributeValue::S(text);
+            let put = PutRequest::builder()
+                .item("userId", text(format!("STAT#TARGET#{target}")))
+                .item("createDateTime", text(day.to_string()))
+                .item("totalClicks", AttributeValue::N("3".to_owned()));
+            WriteRequest::builder().put_request(put.build().unwrap()).build()
+        };
+        for some in days.chunks(25) {
+            let puts = some.iter().map(put).collect::<Vec<_>>();
+            db.client.batch_write_item().request_items(Database::CLICKS, puts).send().await.unwrap();
+        }
+    }
+    let details = ClickDetailsReader::new(&db.table(Database::CLICKS)).unwrap();
+    for (target, total) in [("tide", 3_300), ("tide 2", 3), ("none", 0)] {
+        assert_eq!(details.total(&ClickTarget::new(target).unwrap()).await.unwrap(), total, "{target}");
+    }
 }

@@ -56,10 +56,8 @@ export function planOf({ unit: asked, range, target }: View, nowHour: string): P
   if (hours > 0) return { ...plan, hasEnded: false, now: { ...period, hours }, before: { ...periodBefore, hours } };
   const yesterday = addDays(today, -1);
   if (yesterday < from) return { ...plan, hasEnded: false, now: null, before: null };
-  // 30 March has no such day in February.
   const same = shift(unit, yesterday, -count);
-  const to = same < periodBefore.to ? same : periodBefore.to;
-  return { ...plan, hasEnded: false, now: { from, to: yesterday }, before: { from: periodBefore.from, to } };
+  return { ...plan, hasEnded: false, now: { from, to: yesterday }, before: { from: periodBefore.from, to: same } };
 }
 
 /** Reads the numbers of a comparison, with at most five requests. */

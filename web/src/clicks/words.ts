@@ -233,7 +233,7 @@ const ja: typeof en = {
     week: (weeks) => (weeks === 1 ? '前の週' : `前の${weeks}週間`),
     month: (months) => (months === 1 ? '前月' : `前の${months}か月間`),
   },
-  samePart: (before) => `${before}の同じ部分`,
+  samePart: (before) => `${before}の同時期`,
   untilHour: (day, hour) => `${day} 00:00~${hour} UTC`,
   compared: {
     more: (what, by, than, share) => `${what}:${than}より${by}多い${share}`,
