@@ -2,7 +2,7 @@
 import { addDays, dayCount, type DayRange } from '../shared/days.ts';
 import { getSeries, type Stat } from './api.ts';
 import { addMonthsToDay, mondayBefore, monthOf, RANGE_DAYS_MAX } from './calendar.ts';
-import type { Unit, View } from './units.ts';
+import { periodRange, type Unit, type View } from './units.ts';
 
 /** Whole days, or the first `hours` of one day. */
 export interface Part extends DayRange {
@@ -58,6 +58,21 @@ export function planOf({ unit: asked, range, target }: View, nowHour: string): P
   if (yesterday < from) return { ...plan, hasEnded: false, now: null, before: null };
   const same = shift(unit, yesterday, -count);
   return { ...plan, hasEnded: false, now: { from, to: yesterday }, before: { from: periodBefore.from, to: same } };
+}
+
+/** A comparison as long as the one of the view will be, which keeps its place on the page. */
+export function placeholderOf(view: View, nowHour: string): Comparison | null {
+  const plan = planOf(view, nowHour);
+  if (plan === null) return null;
+  const period = periodRange(plan.unit, plan.periodBefore).from;
+  const [isSingle, clicks, visitors] = [plan.count === 1, 1_000, 100];
+  return {
+    ...plan,
+    view,
+    clicks: plan.now && [clicks, clicks + 10],
+    visitors: isSingle && plan.hasEnded ? [visitors, visitors + 10] : null,
+    whole: isSingle ? { period, totalClicks: clicks, uniqueUsers: visitors } : null,
+  };
 }
 
 /** Reads the numbers of a comparison, with at most five requests. */
