@@ -61,10 +61,11 @@ const en = {
   },
   samePart: (before: string) => `the same part of ${before}`,
   untilHour: (day: string, hour: string) => `${day}, 00:00–${hour} UTC`,
+  // In two lines, so that the text is as high for any number.
   compared: {
-    more: (what: string, by: string, than: string, share: string) => `${what}: ${by} more than ${than}${share}`,
-    fewer: (what: string, by: string, than: string, share: string) => `${what}: ${by} fewer than ${than}${share}`,
-    same: (what: string, _by: string, than: string, _share: string) => `${what}: as many as ${than}`,
+    more: (what: string, by: string, than: string, share: string) => `${what}: ${by} more${share}\nthan ${than}`,
+    fewer: (what: string, by: string, than: string, share: string) => `${what}: ${by} fewer${share}\nthan ${than}`,
+    same: (what: string, _by: string, than: string, _share: string) => `${what}: as many\nas ${than}`,
   },
   inAll: (period: string, clicks: string, visitors: string) =>
     `All of ${period}: ${clicks} clicks, ${visitors} unique visitors (known for whole periods only).`,
@@ -236,9 +237,9 @@ const ja: typeof en = {
   samePart: (before) => `${before}の同時期`,
   untilHour: (day, hour) => `${day} 00:00~${hour} UTC`,
   compared: {
-    more: (what, by, than, share) => `${what}:${than}より${by}多い${share}`,
-    fewer: (what, by, than, share) => `${what}:${than}より${by}少ない${share}`,
-    same: (what, _by, than) => `${what}:${than}と同じ`,
+    more: (what, by, than, share) => `${what}:${than}より\n${by}多い${share}`,
+    fewer: (what, by, than, share) => `${what}:${than}より\n${by}少ない${share}`,
+    same: (what, _by, than) => `${what}:${than}と\n同じ`,
   },
   inAll: (period, clicks, visitors) =>
     `${period}の全体:クリック ${clicks}、ユニーク訪問者 ${visitors}(期間全体についてのみ数えます)。`,

@@ -77,16 +77,16 @@ test('figures stand beside those of the same part of the period before', async (
   await before('today').getByText('20 Nov 2026, 00:00–14:00 UTC').waitFor();
   assert.match(
     await before('today').innerText(),
-    /^Clicks: \d+ more than the same part of the day before \(\+\d+%\)\n/,
+    /^Clicks: \d+ more \(\+\d+%\)\nthan the same part of the day before\n/,
   );
   assert.match(await before('today').innerText(), /All of Fri, 20 Nov 2026: 419 clicks, 60 unique visitors/);
   await before('month').getByText('1 – 20 Nov 2026: 6,240 · 1 – 20 Oct 2026: 6,279').waitFor();
-  await before('month').getByText('Clicks: 39 fewer than the same part of the month before (−0.6%)').waitFor();
+  await before('month').getByText('Clicks: 39 fewer (−0.6%) than the same part of the month before').waitFor();
   await before('range').getByText('23 Oct – 20 Nov 2026: 9,011 · 23 Sept – 21 Oct 2026: 9,353').waitFor();
 
   await unit(page, 'Hours').click();
   await page.getByRole('button', { name: 'Yesterday', exact: true }).click();
-  await before('range').getByText('Unique visitors: 7 more than the day before (+13%)').waitFor();
+  await before('range').getByText('Unique visitors: 7 more (+13%) than the day before').waitFor();
   assert.equal(await before('range').getByText('same part').count(), 0);
   await close();
 });
@@ -99,7 +99,7 @@ test('without earlier clicks no percentage is shown, and a failure says so', asy
   await page.getByRole('button', { name: '7 days', exact: true }).click();
   await range.getByText('Clicks: as many as the same part of the 7 days before', { exact: true }).waitFor();
   await page.getByLabel('From', { exact: true }).first().fill(today);
-  await range.getByText(/^Clicks: \d+ more than the same part of the day before$/).waitFor();
+  await range.getByText(/^Clicks: \d+ more\sthan the same part of the day before$/).waitFor();
   server.failing = ['/stats/hourly'];
   await page.reload();
   await page.getByText('Could not compare with the period before. The page tries again.').first().waitFor();
