@@ -5,8 +5,11 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
+use std::time::Duration;
 
-use tokio::process::Command;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::Options;
@@ -17,6 +20,9 @@ use crate::startup::RunningStack;
 /// The statuses of a shell for a command that does not exist, and for one that does not start.
 const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
+
+/// How long a command may take to end after a SIGTERM.
+const END_GRACE: Duration = Duration::from_secs(5);
 
 /// Variables of this process that would lead an SDK elsewhere.
 const REMOVED: [&str; 3] = ["AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"];
@@ -60,14 +66,25 @@ async fn conduct(program: &OsString, arguments: &[OsString], running: &RunningSt
         (Ok(_interrupt), Ok(mut terminate)) => tokio::select! {
             status = child.wait() => status,
             _ = terminate.recv() => {
-                // Fails only if the command has just ended.
-                drop(child.start_kill());
-                child.wait().await
+                end(&mut child).await
             }
         },
         _ => child.wait().await,
     };
     status.map_or(NOT_RUN, code)
+}
+
+/// Asks the command to end, and ends it if it does not.
+async fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
+    // Both signals fail only if the command has just ended.
+    if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok()) {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+    }
+    if let Ok(status) = tokio::time::timeout(END_GRACE, child.wait()).await {
+        return status;
+    }
+    drop(child.start_kill());
+    child.wait().await
 }
 
 fn code(status: ExitStatus) -> u8 {

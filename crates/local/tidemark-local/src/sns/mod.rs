@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 pub(crate) use self::attributes::Attribute;
 use self::topic::Topic;
 pub(crate) use self::topic::{PublishError, Published};
+use crate::arn;
 use crate::event_source_mapping::filter::Filters;
 use crate::functions::Functions;
 use crate::queue_delivery::QueueDelivery;
@@ -199,6 +200,7 @@ impl Notification<'_> {
 
     /// The fields of both forms. The signature is a placeholder: nothing signs messages here.
     fn fields(&self, certificate: &str, unsubscribe: &str) -> Value {
+        let host = format!("https://sns.{}.amazonaws.com", arn::region());
         json!({
             "Type": "Notification",
             "MessageId": self.published.id,
@@ -207,8 +209,8 @@ impl Notification<'_> {
             "Timestamp": format!("{:.3}", self.time),
             "SignatureVersion": "1",
             "Signature": "local",
-            certificate: "https://sns.us-east-1.amazonaws.com/SimpleNotificationService-local.pem",
-            unsubscribe: "https://sns.us-east-1.amazonaws.com/?Action=Unsubscribe",
+            certificate: format!("{host}/SimpleNotificationService-local.pem"),
+            unsubscribe: format!("{host}/?Action=Unsubscribe"),
         })
     }
 }

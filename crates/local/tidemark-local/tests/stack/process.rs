@@ -3,14 +3,14 @@
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::Stage;
 
-struct Stack {
-    process: Child,
+pub(crate) struct Stack {
+    pub(crate) process: Child,
     banner: Vec<String>,
 }
 
@@ -20,7 +20,12 @@ impl Stack {
     }
 
     fn start_with(stage: &Stage, more: &[&str]) -> Self {
-        let mut process = command(stage, more).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::run(command(stage, more).stderr(Stdio::null()))
+    }
+
+    /// Starts a stack and waits until it is ready.
+    pub(crate) fn run(command: &mut Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
         let mut banner = Vec::new();
         for line in lines {
@@ -32,7 +37,7 @@ impl Stack {
         Self { process, banner }
     }
 
-    fn http(&self) -> &str {
+    pub(crate) fn http(&self) -> &str {
         self.banner.last().unwrap().split_whitespace().last().unwrap().trim_end_matches('/')
     }
 
@@ -40,9 +45,17 @@ impl Stack {
         self.http().rsplit_once(':').unwrap().1
     }
 
-    fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let status = Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap();
         assert!(status.success());
+    }
+}
+
+impl Drop for Stack {
+    /// A failed test leaves no stack behind.
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
     }
 }
 
@@ -52,15 +65,21 @@ fn command(stage: &Stage, more: &[&str]) -> Command {
     command
 }
 
-/// The stack's function processes, found by the recording path in their environment: each test has
-/// its own path.
-fn test_functions(stage: &Stage) -> usize {
+/// The number of the stack's function processes.
+pub(crate) fn test_functions(stage: &Stage) -> usize {
+    function_processes(stage).len()
+}
+
+/// The folders in `/proc` of the stack's function processes, found by the recording path in their
+/// environment: each test has its own path.
+pub(crate) fn function_processes(stage: &Stage) -> Vec<PathBuf> {
     let recording = format!("RECORDING={}", stage.path("recording.jsonl").display());
-    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
-    environments
-        .filter(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == recording.as_bytes()))
-        .count()
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|process| process.path());
+    let is_own = |process: &PathBuf| {
+        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == recording.as_bytes())
+    };
+    processes.filter(is_own).collect()
 }
 
 fn until(what: &str, wanted: impl Fn() -> bool) {
@@ -163,16 +182,42 @@ fn test_command_gets_addresses_and_its_status_is_passed_on() {
     assert_eq!(missing.status.code(), Some(2), "flags belong behind `test`");
 }
 
+#[test]
+fn sigterm_lets_the_tested_command_end_itself() {
+    let stage = Stage::new("", "");
+    // The second command ignores the signal.
+    for (script, expected) in [
+        ("trap 'exit 9' TERM; echo up; while :; do sleep 0.05; done", 9),
+        ("trap '' TERM; echo up; exec sleep 100", 137),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidemark-local"));
+        command.arg("test").args(stage.arguments()).args(["--", "sh", "-c", script]).stdout(Stdio::piped());
+        let mut stack = Stack { process: command.spawn().unwrap(), banner: Vec::new() };
+        let mut line = String::new();
+        BufReader::new(stack.process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "up\n");
+        stack.signal("-TERM");
+        assert_eq!(stack.process.wait().unwrap().code(), Some(expected), "{script}");
+    }
+}
+
 #[tokio::test]
 async fn region_account_and_stack_name_reach_the_function() {
     let stage = Stage::streaming("BatchSize: 10");
+    stage.add_resources(
+        "  Files: { Type: AWS::S3::Bucket, Properties: { BucketName: files } }
+  News:
+    Type: AWS::SNS::Topic
+    Properties: { TopicName: news, Subscription: [{ Protocol: lambda, Endpoint: !GetAtt TestFunction.Arn }] }",
+    );
     stage.replace("      FunctionName: the-test_function\n", "");
     let place = ["--region=eu-central-1", "--account=123456789012", "--stack-name=shop"];
     let (status, output) = test_command(&stage, &place, "env");
     assert!(status == Some(0) && output.contains("AWS_REGION=eu-central-1"), "{output}");
     let mut stack = Stack::start_with(&stage, &place);
+    let client = reqwest::Client::new();
     let url = format!("{}/2015-03-31/functions/TestFunction/invocations", stack.http());
-    let asked = reqwest::Client::new().post(url).body(r#"{"do":"context"}"#).send().await.unwrap();
+    let asked = client.post(url).body(r#"{"do":"context"}"#).send().await.unwrap();
     let context: serde_json::Value = asked.json().await.unwrap();
     let arn = "arn:aws:lambda:eu-central-1:123456789012:function:shop-TestFunction";
     assert_eq!((&context["functionArn"], &context["greeting"]), (&arn.into(), &"hello from eu-central-1".into()));
@@ -181,6 +226,21 @@ async fn region_account_and_stack_name_reach_the_function() {
     let record = stage.recording()[0]["Records"][0].clone();
     let stream = record["eventSourceARN"].as_str().unwrap();
     assert!(stream.starts_with("arn:aws:dynamodb:eu-central-1:123456789012:table/things/stream/"), "{stream}");
+    let publish = "Action=Publish&TopicArn=arn:aws:sns:eu-central-1:123456789012:news&Message=m";
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let sent =
+        client.post(format!("{}/_local/sns", stack.http())).header(form.0, form.1).body(publish).send().await.unwrap();
+    assert!(sent.status().is_success(), "{}", sent.text().await.unwrap());
+    stage.until("the message", |stage| stage.recording().len() == 2).await;
+    let certificate = stage.recording()[1]["Records"][0]["Sns"]["SigningCertUrl"].to_string();
+    assert!(certificate.starts_with("\"https://sns.eu-central-1.amazonaws.com/"), "{certificate}");
+    if cfg!(feature = "buckets") {
+        let health = reqwest::get(format!("{}/_local/health", stack.http())).await.unwrap();
+        let health: serde_json::Value = health.json().await.unwrap();
+        let location = format!("{}/files?location", health["addresses"]["s3"].as_str().unwrap());
+        let location = reqwest::get(location).await.unwrap().text().await.unwrap();
+        assert!(location.contains(">eu-central-1</LocationConstraint>"), "{location}");
+    }
     stack.signal("-TERM");
     assert!(stack.process.wait().unwrap().success());
 }

@@ -74,7 +74,8 @@ pub(super) async fn location(
     request: S3Request<GetBucketLocationInput>,
 ) -> Attempt<S3Response<GetBucketLocationOutput>> {
     storage.index(move |index| index.bucket(&request.input.bucket).map(drop)).await?;
-    answer(GetBucketLocationOutput::default())
+    let region = Some(arn::region()).filter(|region| *region != "us-east-1");
+    answer(GetBucketLocationOutput { location_constraint: region.map(|region| region.to_owned().into()) })
 }
 
 pub(super) async fn list_buckets(
