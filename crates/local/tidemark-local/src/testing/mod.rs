@@ -20,6 +20,7 @@ use tidemark_engine::EngineError;
 pub use self::http::{Answer, Http};
 pub use self::parts::{Queue, Table};
 pub use self::websocket::WebSocket;
+use crate::cdk::CdkError;
 use crate::cli::Options;
 use crate::dynamodb::{self, Identity};
 use crate::functions::Pool;
@@ -48,6 +49,9 @@ pub enum TestError {
     /// A variable of the environment is not a valid flag.
     #[error("{0}")]
     Options(String),
+    /// The folder has no template to run.
+    #[error(transparent)]
+    Cdk(#[from] CdkError),
     /// The stack does not start.
     #[error("the stack does not start")]
     Start(#[from] Box<StartError>),
@@ -125,9 +129,10 @@ impl StackBuilder {
     /// everything.
     ///
     /// # Errors
-    /// [`TestError::Start`] and [`TestError::Options`].
+    /// [`TestError::Start`], [`TestError::Cdk`] and [`TestError::Options`].
     pub async fn start(self) -> Result<Stack, TestError> {
         let mut options = self.options.map_err(TestError::Options)?;
+        options.find_template()?;
         options.build_once = true;
         let running = RunningStack::start(&options).await.map_err(Box::new)?;
         Ok(Stack { running, patience: self.patience })
@@ -135,8 +140,8 @@ impl StackBuilder {
 }
 
 impl Stack {
-    /// A stack of a template, in memory and on free ports. A relative path begins at the folder of
-    /// the package under test.
+    /// A stack of a template or of a `cdk.out` folder, in memory and on free ports. A relative path
+    /// begins at the folder of the package under test.
     #[must_use]
     pub fn template(path: impl AsRef<Path>) -> StackBuilder {
         let options = Options::for_tests().map(|options| Options { template: path.as_ref().to_owned(), ..options });
