@@ -14,7 +14,7 @@ use crate::template::{Template, TemplateProblem};
 #[must_use]
 pub fn text(running: &RunningStack) -> String {
     let addresses = &running.admin.addresses;
-    let mut lines = ignored(&running.ignored);
+    let mut lines = ignored(&running.template.ignored);
     lines.extend(functions(&running.stack));
     lines.push(String::new());
     lines.push(format!("page and API  {}/", addresses.http));
@@ -85,7 +85,8 @@ fn functions(stack: &Stack) -> Vec<String> {
     for function in &stack.functions {
         let Function { memory_size_mib, timeout, .. } = function;
         let (name, id) = (function.short_name(), &function.logical_id);
-        lines.push(format!("{name}  ({id}, {memory_size_mib} MB, {} s)", timeout.as_secs()));
+        let timeout = if function.is_debugged { "--debug".to_owned() } else { format!("{} s", timeout.as_secs()) };
+        lines.push(format!("{name}  ({id}, {memory_size_mib} MB, {timeout})"));
         lines.extend(function.routes.iter().map(|route| format!("  {}", route.route_key)));
         let sockets = stack.web_socket_api.iter().flat_map(|api| &api.routes);
         let sockets = sockets.filter(|route| route.function == function.logical_id);
@@ -176,6 +177,7 @@ mod tests {
                 enabled: false,
                 scheduler: None,
             }],
+            is_debugged: false,
         };
         let route = |route_key: &str, function: &str| WebSocketRoute {
             route_key: route_key.to_owned(),

@@ -166,9 +166,15 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_NO_BUILD", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_build: bool,
 
-    /// Rebuild functions when their sources change, and replace their instances.
+    /// Rebuild functions when their sources change, and replace their instances. Start the stack again
+    /// when the template changes.
     #[arg(long, env = "TIDEMARK_WATCH", conflicts_with = "no_build", value_parser = clap::builder::FalseyValueParser::new())]
     pub watch: bool,
+
+    /// Start one instance of this function, which waits for a debugger. Nothing that waits for the
+    /// function times out.
+    #[arg(long, env = "TIDEMARK_DEBUG", value_name = "FUNCTION")]
+    pub debug: Option<String>,
 
     /// Folder of the functions' binaries with --no-build; by default the folder of this binary.
     #[arg(long, env = "TIDEMARK_BIN_DIR", requires = "no_build")]

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::start_error::StartError;
-use crate::template::{Template, TemplateProblem};
+use crate::template::{ProblemCode, Template, TemplateProblem};
 
 /// One part of a template that is refused or has no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,8 +18,8 @@ pub struct Finding {
     pub column: usize,
     /// `error` or `warning`.
     pub severity: &'static str,
-    /// `unknown-property`, `unsupported`, `invalid`, `no-effect`, or `unreadable` without a place.
-    pub code: &'static str,
+    /// The kind.
+    pub code: ProblemCode,
     /// The path of the value, and what to do.
     pub message: String,
 }
@@ -36,7 +36,7 @@ pub fn of(path: &Path, read: &Result<Template, StartError>) -> Vec<Finding> {
         Err(other) => {
             let message: Vec<String> = anyhow::Chain::new(other).map(ToString::to_string).collect();
             let (file, message) = (path.display().to_string(), message.join(": "));
-            vec![Finding { file, line: 1, column: 1, severity: "error", code: "unreadable", message }]
+            vec![Finding { file, line: 1, column: 1, severity: "error", code: ProblemCode::Unreadable, message }]
         }
     }
 }
@@ -46,13 +46,7 @@ fn finding(template: &Path, problem: &TemplateProblem, severity: &'static str) -
         Some(file) => template.with_file_name(&**file),
         None => template.to_owned(),
     };
-    let TemplateProblem { line, column, path: place, message, .. } = problem;
-    let code = match message {
-        _ if severity == "warning" => "no-effect",
-        text if text.contains(" has no property ") => "unknown-property",
-        text if text.contains("supported") => "unsupported",
-        _ => "invalid",
-    };
+    let TemplateProblem { line, column, path: place, code, message, .. } = problem;
     let message = if place.is_empty() { message.clone() } else { format!("{place}: {message}") };
-    Finding { file: path.display().to_string(), line: (*line).max(1), column: *column, severity, code, message }
+    Finding { file: path.display().to_string(), line: (*line).max(1), column: *column, severity, code: *code, message }
 }

@@ -166,7 +166,7 @@ pub(crate) mod aws_domains {
 
 #[cfg(not(feature = "watch"))]
 pub(crate) mod watch {
-    use std::path::Path;
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     use super::LeftOut;
@@ -177,8 +177,12 @@ pub(crate) mod watch {
     pub(crate) enum Watch {}
 
     impl Watch {
-        pub(crate) async fn start(_: &Path, _: &str, _: &Arc<Functions>, _: Binaries) -> Result<Self, LeftOut> {
+        pub(crate) async fn start(_: &[PathBuf], _: &str, _: &Arc<Functions>, _: Binaries) -> Result<Self, LeftOut> {
             Err(LeftOut { needed_by: "--watch", feature: "watch" })
+        }
+
+        pub(crate) async fn template_changed(&self) {
+            match *self {}
         }
     }
 }

@@ -49,6 +49,7 @@ mod query_protocol;
 mod queue_delivery;
 pub(crate) mod queues;
 mod random_id;
+pub mod reload;
 mod rest_protocol;
 mod routing;
 mod schedules;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Parser;
 use tidemark_local::cli::{CheckFormat, Command, CommandLine};
 use tidemark_local::startup::{RunningStack, read_template, suggested_policies};
-use tidemark_local::{banner, findings, test_command};
+use tidemark_local::{banner, findings, reload, test_command};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -62,16 +62,24 @@ async fn run() -> anyhow::Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
 
-    let running = tokio::select! {
+    let mut running = tokio::select! {
         running = RunningStack::start(&options) => running?,
         _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
         _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
     };
     println!("{}", banner::text(&running));
-
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+    reload::keep_ports(&mut options, &running);
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => break,
+            _ = terminate.recv() => break,
+            () = running.template_changed() => {}
+        }
+        running = tokio::select! {
+            next = reload::run(running, &options) => next?,
+            _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
+            _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
+        };
     }
     tracing::info!("stopping");
     tokio::select! {

@@ -105,6 +105,14 @@ pub enum StartError {
     /// A file of variables cannot be used.
     #[error(transparent)]
     Variables(#[from] VariablesError),
+    /// `--debug` names no function that runs here.
+    #[error("--debug {name}: no function of this name runs here; these do: {known}")]
+    NoFunction {
+        /// The given name.
+        name: String,
+        /// The logical ids of the functions.
+        known: String,
+    },
     /// The functions do not build.
     #[error(transparent)]
     Build(#[from] BuildError),

@@ -101,8 +101,7 @@ fn set_declared(path: &Path, functions: &mut [Function]) -> Result<(), Variables
 /// # Errors
 /// [`VariablesError`]
 pub(crate) fn parameters(options: &Options) -> Result<BTreeMap<String, String>, VariablesError> {
-    let beside = options.template.with_file_name(SAM_CONFIG);
-    let path = options.config_file.clone().unwrap_or(beside);
+    let path = sam_config(options);
     let mut all = BTreeMap::new();
     if options.config_file.is_some() || path.is_file() {
         let malformed = |reason| VariablesError::Malformed { path: path.clone(), reason };
@@ -122,6 +121,17 @@ pub(crate) fn parameters(options: &Options) -> Result<BTreeMap<String, String>, 
     }
     all.extend(options.parameters.iter().cloned());
     Ok(all)
+}
+
+fn sam_config(options: &Options) -> PathBuf {
+    options.config_file.clone().unwrap_or_else(|| options.template.with_file_name(SAM_CONFIG))
+}
+
+/// The template, and the files of its parameters and of the functions' variables.
+pub(crate) fn files(options: &Options) -> Vec<PathBuf> {
+    let mut files = vec![options.template.clone(), sam_config(options)];
+    files.extend(options.env_files.iter().chain(&options.env_vars).cloned());
+    files
 }
 
 /// `parameter_overrides`: one text or a list of them, each with `Name=Value`, or with

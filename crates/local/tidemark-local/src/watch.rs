@@ -1,4 +1,5 @@
-//! `--watch`: rebuilds the functions when their sources change, and replaces their instances.
+//! `--watch`: rebuilds the functions when their sources change, and replaces their instances; tells of
+//! changes of the template.
 //!
 //! Each binary runs from a copy, because cargo removes its own file when it links again.
 
@@ -42,6 +43,7 @@ pub(crate) enum WatchError {
 #[derive(Debug)]
 pub(crate) struct Watch {
     _watcher: RecommendedWatcher,
+    changes: Arc<Changes>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -67,21 +69,22 @@ struct Rebuild {
 }
 
 impl Watch {
-    /// Starts to watch the sources of the functions of a template.
+    /// Starts to watch a template and the other files that it is read from, and the sources of its
+    /// functions.
     ///
     /// # Errors
     /// [`WatchError`].
     pub(crate) async fn start(
-        template: &Path,
+        inputs: &[PathBuf],
         profile: &str,
         functions: &Arc<Functions>,
         Binaries { found, built }: Binaries,
     ) -> Result<Self, WatchError> {
         let changes = Arc::new(Changes::default());
-        let template = template.canonicalize()?;
+        let inputs: BTreeSet<PathBuf> = inputs.iter().filter_map(|path| absolute(path)).collect();
         let folders = package_folders(&found).await?;
-        let mut watcher = watcher(template.clone(), folders.clone(), Arc::clone(&changes))?;
-        if let Some(folder) = template.parent() {
+        let mut watcher = watcher(inputs.clone(), folders.clone(), Arc::clone(&changes))?;
+        for folder in inputs.iter().filter_map(|path| path.parent()).collect::<BTreeSet<_>>() {
             watcher.watch(folder, RecursiveMode::NonRecursive)?;
         }
         for folder in &folders {
@@ -96,8 +99,13 @@ impl Watch {
             folders: BTreeMap::new(),
         };
         rebuild.replace(built).await?;
-        let task = AbortOnDropHandle::new(tokio::spawn(follow(changes, rebuild)));
-        Ok(Self { _watcher: watcher, _task: task })
+        let task = AbortOnDropHandle::new(tokio::spawn(follow(Arc::clone(&changes), rebuild)));
+        Ok(Self { _watcher: watcher, changes, _task: task })
+    }
+
+    /// Waits for the next change of the template, and for the end of the changes.
+    pub(crate) async fn template_changed(&self) {
+        settled(&self.changes.template).await;
     }
 }
 
@@ -148,14 +156,7 @@ impl Rebuild {
 
 async fn follow(changes: Arc<Changes>, mut rebuild: Rebuild) {
     loop {
-        tokio::select! {
-            () = changes.template.notified() => {
-                tracing::warn!("the template has changed: restart the stack to use it");
-                continue;
-            }
-            () = changes.sources.notified() => {}
-        }
-        while tokio::time::timeout(QUIET, changes.sources.notified()).await.is_ok() {}
+        settled(&changes.sources).await;
         let started = Instant::now();
         match rebuild.run().await {
             Ok(names) if names.is_empty() => {}
@@ -165,15 +166,31 @@ async fn follow(changes: Arc<Changes>, mut rebuild: Rebuild) {
     }
 }
 
+/// Waits for a change, and then until there is none for some time.
+async fn settled(changes: &Notify) {
+    changes.notified().await;
+    while tokio::time::timeout(QUIET, changes.notified()).await.is_ok() {}
+}
+
+/// The path of a file that need not exist, as the system reports it.
+fn absolute(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+}
+
 /// A watcher that tells changes of the template from those of sources.
-fn watcher(template: PathBuf, folders: BTreeSet<PathBuf>, changes: Arc<Changes>) -> notify::Result<RecommendedWatcher> {
+fn watcher(
+    inputs: BTreeSet<PathBuf>,
+    folders: BTreeSet<PathBuf>,
+    changes: Arc<Changes>,
+) -> notify::Result<RecommendedWatcher> {
     notify::recommended_watcher(move |event: notify::Result<Event>| {
         let Ok(event) = event else { return };
         if !matches!(event.kind, EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_)) {
             return;
         }
         for path in &event.paths {
-            if *path == template {
+            if inputs.contains(path) {
                 changes.template.notify_one();
             } else if folders.iter().any(|folder| is_source(folder, path)) {
                 changes.sources.notify_one();

@@ -17,6 +17,7 @@ use tokio_util::codec::{AnyDelimiterCodec, FramedRead};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+use super::debugger;
 use super::environment::{self, Endpoints};
 use super::log_tail::{InstanceLog, LogTail};
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
@@ -192,6 +193,9 @@ impl Launcher {
             .await
             .map_err(|problem| InstanceStartError::Spawn { binary: binary.display().to_string(), problem })?;
         let pid = child.id();
+        if let (Some(pid), true) = (pid, function.is_debugged) {
+            debugger::hold(function.short_name(), pid);
+        }
         pid.inspect(|pid| self.watchdog.started(*pid));
         let log = Arc::new(InstanceLog::default());
         let output = TaskTracker::new();
@@ -215,7 +219,7 @@ impl Launcher {
         }
 
         let mut instance = Instance { api, pid, exit, init: None, log, fixed_port, _kill_on_drop: kill.drop_guard() };
-        instance.initialised().await?;
+        instance.initialised(function.time_limit(INIT_TIMEOUT)).await?;
         instance.init = Some(started.elapsed());
         Ok(instance)
     }
@@ -229,11 +233,11 @@ impl Launcher {
 }
 
 impl Instance {
-    async fn initialised(&mut self) -> Result<(), InstanceStartError> {
+    async fn initialised(&mut self, limit: Duration) -> Result<(), InstanceStartError> {
         let mut phase = self.api.phase();
         let log = self.log.current();
         let lines = || log.last(LAST_LINES_MAX);
-        let settled = tokio::time::timeout(INIT_TIMEOUT, async {
+        let settled = tokio::time::timeout(limit, async {
             tokio::select! {
                 phase = phase.wait_for(|phase| *phase != Phase::Starting) => Ok(phase.map_or(Phase::Starting, |phase| phase.clone())),
                 exit = self.exit.wait_for(Option::is_some) => Err(exit.map_or(None, |exit| exit.clone()).unwrap_or_default()),

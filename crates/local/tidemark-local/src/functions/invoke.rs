@@ -30,7 +30,8 @@ impl Pool {
     ///
     /// As on AWS, the invocation runs to its end even if the caller stops waiting. With
     /// `ReservedConcurrentExecutions`, calls above the limit are throttled. Without it, a call
-    /// waits for a free instance; their number depends on this machine's cores.
+    /// waits for a free instance; their number depends on this machine's cores. With `--debug` all calls
+    /// wait for the only one.
     ///
     /// # Errors
     /// [`InvokeError`] if the function was not reached. A failure of the function is part of the
@@ -44,7 +45,7 @@ impl Pool {
             return Err(InvokeError::TooLarge);
         }
         let permits = Arc::clone(&self.permits);
-        let permit = if self.function().reserved_concurrency.is_some() {
+        let permit = if self.function().reserved_concurrency.is_some() && !self.function().is_debugged {
             permits.try_acquire_owned().map_err(|_| {
                 self.note("Throttles", 1.0);
                 InvokeError::Throttled

@@ -1,5 +1,6 @@
 //! Functions: unmodified binaries, each instance behind its own Lambda Runtime API.
 
+mod debugger;
 pub mod environment;
 pub(crate) mod event_invoke;
 mod instance;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::instance::{Instance, InstanceStartError, Launcher};
 use super::invocation::{FunctionError, FunctionResult, ResultStream, StreamedInvocation};
@@ -46,6 +47,8 @@ pub struct Pool {
     errors: AtomicU64,
     last_error: Mutex<Option<String>>,
     recent: RecentInvocations,
+    /// Starts the instance that waits for a debugger.
+    held: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 impl Pool {
@@ -54,8 +57,11 @@ impl Pool {
     pub fn new(function: Function, binary: PathBuf, launcher: Arc<Launcher>, faults: Arc<Faults>) -> Arc<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let own_max = (cores * 4).max(INSTANCES_MAX_FLOOR);
-        let instances_max =
-            function.reserved_concurrency.map_or(own_max, |reserved| usize::try_from(reserved).unwrap_or(own_max));
+        let instances_max = match function.reserved_concurrency {
+            _ if function.is_debugged => 1,
+            Some(reserved) => usize::try_from(reserved).unwrap_or(own_max),
+            None => own_max,
+        };
         Arc::new(Self {
             arn: arn::function(&function.name).into(),
             permits: Arc::new(Semaphore::new(instances_max)),
@@ -66,6 +72,7 @@ impl Pool {
             errors: AtomicU64::new(0),
             last_error: Mutex::default(),
             recent: RecentInvocations::default(),
+            held: Mutex::default(),
             function,
             binary: Mutex::new((0, binary)),
             launcher,
@@ -154,11 +161,30 @@ impl Pool {
     }
 
     /// Starts one instance before the first invocation, so that a binary that cannot run is
-    /// reported when the stack starts.
+    /// reported when the stack starts. An instance that waits for a debugger starts later.
     ///
     /// # Errors
     /// [`InstanceStartError`], with the instance's output.
-    pub async fn warm(&self) -> Result<(), InstanceStartError> {
+    pub async fn warm(self: &Arc<Self>) -> Result<(), InstanceStartError> {
+        if !self.function.is_debugged {
+            return self.start_idle().await;
+        }
+        let pool = Arc::clone(self);
+        let start = async move {
+            // Invocations wait too, instead of starting a second instance.
+            let _permit = pool.permits.acquire().await;
+            if let Err(error) = pool.start_idle().await {
+                tracing::error!("function {}: {error}", pool.function.short_name());
+            }
+        };
+        // Ends the one of a replaced binary.
+        drop(self.held.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let held = AbortOnDropHandle::new(tokio::spawn(start));
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
+        Ok(())
+    }
+
+    async fn start_idle(&self) -> Result<(), InstanceStartError> {
         let (instance, generation) = self.start_instance().await?;
         self.keep(instance, generation);
         Ok(())
@@ -343,7 +369,7 @@ impl Pool {
             }
             Reply::Response(Bytes::new())
         };
-        let timeout = self.function.timeout;
+        let timeout = self.function.time_limit(self.function.timeout);
         tokio::select! {
             biased;
             reply = conversation => Ok(reply),
@@ -357,7 +383,7 @@ impl Pool {
     /// Delivers a request and waits for the response, the end of the process, or the timeout. After
     /// an error the instance cannot be used again; dropping it kills it.
     async fn deliver(&self, instance: &Instance, request_id: &str, payload: Bytes) -> Result<Reply, FunctionError> {
-        let timeout = self.function.timeout;
+        let timeout = self.function.time_limit(self.function.timeout);
         let (reply, answer) = oneshot::channel();
         let now_ms = Timestamp::now().as_millisecond().unsigned_abs();
         let delivery = Delivery {

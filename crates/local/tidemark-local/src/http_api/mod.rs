@@ -275,7 +275,10 @@ impl Api {
         let is_streamed = self.definition.streams_responses;
         let invocation = pool.invoke_streaming(event.to_string().into());
         let limit = if kind == ApiKind::FunctionUrl { URL_TIMEOUT } else { timeout.unwrap_or(INTEGRATION_TIMEOUT) };
-        match tokio::time::timeout(limit, invocation).await.map_err(|_| GatewayError::TimedOut)? {
+        match tokio::time::timeout(pool.function().time_limit(limit), invocation)
+            .await
+            .map_err(|_| GatewayError::TimedOut)?
+        {
             Ok(invocation) => match invocation.outcome {
                 Err(_) => Err(GatewayError::FunctionFailed),
                 Ok(FunctionResult::Stream(parts)) => streamed_response::of(parts, is_streamed).await,

@@ -20,7 +20,7 @@ use crate::clock::{Alarm, Wait, Work};
 use crate::event_source_mapping::filter::{FilterError, Filters};
 use crate::functions::{Functions, Invocation, PAYLOAD_BYTES_MAX, Pool};
 use crate::policies::{Policies, Request};
-use crate::stack::QueueMapping;
+use crate::stack::{DEBUG_TIME_MAX, QueueMapping};
 
 /// Batches of a mapping that run at a time, if `MaximumConcurrency` does not say: Lambda begins
 /// with five.
@@ -208,7 +208,9 @@ impl Mapping {
     /// Adds messages to a batch. Those that do not pass the filters are deleted, as Lambda does.
     fn gather(&self, batch: &mut Vec<Received>, now: Instant) {
         while batch.len() < self.definition.batch_size {
-            let received = self.queues.receive(&self.queue, self.definition.batch_size - batch.len(), None, now);
+            let visibility = self.pool.function().is_debugged.then_some(DEBUG_TIME_MAX);
+            let count = self.definition.batch_size - batch.len();
+            let received = self.queues.receive(&self.queue, count, visibility, now);
             if received.is_empty() {
                 return;
             }
@@ -246,6 +248,16 @@ impl Mapping {
     }
 
     async fn invoke_with(&self, batch: &[Received], event: &str) {
+        self.deliver(batch, event).await;
+        if self.pool.function().is_debugged {
+            let (visibility, now) = (self.queue.definition().visibility_timeout, self.pool.clock().instant());
+            for received in batch {
+                self.queue.change_visibility(&received.receipt, visibility, now);
+            }
+        }
+    }
+
+    async fn deliver(&self, batch: &[Received], event: &str) {
         let outcome = match self.pool.invoke(event.to_owned().into()).await {
             Ok(Invocation { outcome: Ok(body), .. }) => body,
             // The messages stay until their visibility time-out ends.

@@ -125,13 +125,25 @@ pub struct Function {
     pub queue_mappings: Vec<QueueMapping>,
     /// `Schedule` and `ScheduleV2` events.
     pub schedules: Vec<Schedule>,
+    /// `--debug` names it: its one instance waits for a debugger.
+    pub is_debugged: bool,
 }
+
+/// The time limit of everything that waits for a person with a debugger: 12 hours, the longest
+/// visibility time-out of a queue.
+pub const DEBUG_TIME_MAX: Duration = Duration::from_hours(12);
 
 impl Function {
     /// The name for people: the binary's if the template has it, else the logical id.
     #[must_use]
     pub fn short_name(&self) -> &str {
         self.binary.as_deref().unwrap_or(&self.logical_id)
+    }
+
+    /// The limit of a wait for the function, which is `usual` without a debugger.
+    #[must_use]
+    pub fn time_limit(&self, usual: Duration) -> Duration {
+        if self.is_debugged { DEBUG_TIME_MAX } else { usual }
     }
 
     /// Whether the function is a web server behind the Lambda Web Adapter.

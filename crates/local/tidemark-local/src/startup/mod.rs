@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
 use tidemark_engine::{Engine, EngineError, Storage};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -43,7 +44,7 @@ use crate::ssm::{self, SsmParameters};
 use crate::stack::{Function, Stack};
 use crate::start_error::StartError;
 use crate::tables;
-use crate::template::{self, Template, TemplateProblem};
+use crate::template::{self, Template};
 use crate::usual_handler;
 use crate::variables;
 use crate::waiting_items::WaitingItems;
@@ -61,34 +62,37 @@ const METER_INTERVAL: Duration = Duration::from_secs(1);
 pub struct RunningStack {
     /// The template's content.
     pub stack: Arc<Stack>,
-    /// The parts of the template that have no effect here.
-    pub ignored: Vec<TemplateProblem>,
+    /// The template as it was read.
+    pub template: Template,
     /// The state of the admin routes.
     pub admin: Arc<AdminState>,
     /// The stack's secrets.
     pub secrets: Arc<Secrets>,
     /// The folder of static pages, if it exists.
     pub pages: Option<PathBuf>,
-    queue_mappings: QueueMappings,
-    schedules: Schedules,
+    queue_mappings: Option<QueueMappings>,
+    schedules: Option<Schedules>,
     engine: Option<Engine>,
     servers: TaskTracker,
     stop_servers: CancellationToken,
     aws_domains: Option<AwsDomains>,
     _lock: Option<std::fs::File>,
-    _watch: Option<Watch>,
+    watch: Option<Watch>,
 }
 
 impl RunningStack {
     /// Reads the template and starts all its parts.
     ///
     /// # Errors
-    /// [`StartError`], with a way to fix it. Parts that were already started end with the process.
+    /// [`StartError`], with a way to fix it.
     pub async fn start(options: &Options) -> Result<Self, StartError> {
-        let Template { mut stack, ignored } = read_template(options)?;
-        variables::set(options, &mut stack.functions)?;
-        let folder =
-            options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::start_with(options, read(options)?).await
+    }
+
+    /// Starts all parts of a template that [`read`] has read.
+    pub(crate) async fn start_with(options: &Options, template: Template) -> Result<Self, StartError> {
+        let mut stack = template.stack.clone();
+        let folder = folder_of(options);
         let (data, lock) = data_folder::open(options).await?;
         let data = data.as_deref();
 
@@ -96,8 +100,9 @@ impl RunningStack {
         // no client waits during the build.
         let (listeners, port) = listen::bind_all(options.host, options.port)?;
         let further = stack.http_apis.len().saturating_sub(1);
-        let others =
-            listen::bind_others(options.host, options.port, further, &[options.dynamodb_port, options.s3_port])?;
+        // A stack that starts again with a changed template must find the same ports.
+        let first = if options.watch { port } else { options.port };
+        let others = listen::bind_others(options.host, first, further, &[options.dynamodb_port, options.s3_port])?;
         let apis = api_addresses::of_stack(&stack, port, others.iter().map(|(_, port)| *port));
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
         let policies = Arc::new(Policies::new(&stack));
@@ -197,35 +202,63 @@ impl RunningStack {
         }
         servers.close();
 
-        let mut table_streams = BTreeMap::new();
-        for table in &stack.tables {
-            if let Some(stream_arn) = tables::ensure(&client, table).await? {
-                table_streams.insert(table.logical_id.clone(), stream_arn);
-            }
-        }
-        let watch = start_functions(options, &functions, binaries).await?;
-        let streams = mappings::Streams { of_tables: table_streams, kinesis, identity, engine: engine.as_ref() };
-        let mappings = mappings::start(&stack, &admin, &streams, data)?;
-        let queue_mappings = QueueMappings::start(&functions, &admin.queues, &policies)
-            .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
-        let schedules = Schedules::start(&functions, &due)?;
-        // Set once, only here. From now on the health route reports that the stack is up.
-        drop(admin.mappings.set(mappings));
-        Ok(Self {
+        let mut running = Self {
             stack,
-            ignored,
+            template,
             admin,
             secrets,
             pages,
-            queue_mappings,
-            schedules,
+            queue_mappings: None,
+            schedules: None,
             engine,
             servers,
             stop_servers,
             aws_domains,
             _lock: lock,
-            _watch: watch,
-        })
+            watch: None,
+        };
+        if let Err(error) = running.begin(options, binaries, &client, kinesis, identity, &due).await {
+            running.stop().await;
+            return Err(error);
+        }
+        Ok(running)
+    }
+
+    /// Creates the tables, and starts what invokes the functions.
+    async fn begin(
+        &mut self,
+        options: &Options,
+        binaries: Option<Binaries>,
+        client: &Client,
+        kinesis: Option<Arc<Kinesis>>,
+        identity: Identity,
+        due: &Due,
+    ) -> Result<(), StartError> {
+        let Self { stack, template, admin, engine, .. } = self;
+        let mut table_streams = BTreeMap::new();
+        for table in &stack.tables {
+            if let Some(stream_arn) = tables::ensure(client, table).await? {
+                table_streams.insert(table.logical_id.clone(), stream_arn);
+            }
+        }
+        self.watch = start_functions(options, &template.files, &admin.functions, binaries).await?;
+        let streams = mappings::Streams { of_tables: table_streams, kinesis, identity, engine: engine.as_ref() };
+        let queue_mappings = QueueMappings::start(&admin.functions, &admin.queues, &admin.policies)
+            .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
+        self.queue_mappings = Some(queue_mappings);
+        self.schedules = Some(Schedules::start(&admin.functions, due)?);
+        let mappings = mappings::start(stack, admin, &streams, admin.data.as_deref())?;
+        // Set once, only here. From now on the health route reports that the stack is up.
+        drop(admin.mappings.set(mappings));
+        Ok(())
+    }
+
+    /// Waits for a change of the template or of a file that it names; without `--watch` for ever.
+    pub async fn template_changed(&self) {
+        match &self.watch {
+            Some(watch) => watch.template_changed().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Closes connections, finishes requests, stops every started part, and waits for them.
@@ -239,11 +272,16 @@ impl RunningStack {
         for mapping in self.admin.mappings.get().into_iter().flatten() {
             mapping.stop().await;
         }
-        self.queue_mappings.stop().await;
-        self.schedules.stop().await;
+        if let Some(mappings) = &self.queue_mappings {
+            mappings.stop().await;
+        }
+        if let Some(schedules) = &self.schedules {
+            schedules.stop().await;
+        }
         drop(tokio::time::timeout(STOP_GRACE, self.servers.wait()).await);
         self.admin.functions.stop().await;
-        if let Some(data) = &self.admin.data {
+        // A stack that did not start needed no policies.
+        if let (Some(data), Some(_)) = (&self.admin.data, self.admin.mappings.get()) {
             let path = data.join(SUGGESTED_POLICIES);
             let written = private_files::empty_file(&path)
                 .and_then(|mut file| file.write_all(self.admin.policies.suggested_yaml().as_bytes()));
@@ -268,6 +306,38 @@ impl RunningStack {
     }
 }
 
+/// Reads the template with the variables of its functions.
+///
+/// # Errors
+/// As [`read_template`], and [`StartError::NoFunction`].
+pub(crate) fn read(options: &Options) -> Result<Template, StartError> {
+    let mut template = read_template(options)?;
+    let functions = &mut template.stack.functions;
+    variables::set(options, functions)?;
+    if let Some(name) = non_empty(options.debug.as_deref()) {
+        let known = functions.iter().map(|function| function.logical_id.as_str()).collect::<Vec<_>>().join(", ");
+        let is = |function: &&mut Function| {
+            [function.logical_id.as_str(), &function.name, function.short_name()].contains(&name)
+        };
+        let unknown = || StartError::NoFunction { name: name.to_owned(), known };
+        functions.iter_mut().find(is).ok_or_else(unknown)?.is_debugged = true;
+    }
+    Ok(template)
+}
+
+/// Finds and builds the functions of a template that does not run yet.
+///
+/// # Errors
+/// [`StartError::Build`].
+pub(crate) async fn prepare(options: &Options, template: &Template) -> Result<(), StartError> {
+    build(options, folder_of(options), &template.stack).await.map(drop)
+}
+
+/// The folder of the template.
+fn folder_of(options: &Options) -> &Path {
+    options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Reads the template of `--template`. With `--strict`, ignored parts are errors.
 ///
 /// # Errors
@@ -284,7 +354,7 @@ pub fn read_template(options: &Options) -> Result<Template, StartError> {
     let parameters = variables::parameters(options)?;
     let read = template::read_in(path.parent(), &yaml, &parameters);
     let read = read.and_then(|template| match options.strict {
-        true => template.strict().map(|stack| Template { stack, ignored: Vec::new() }),
+        true => template.strict(),
         false => Ok(template),
     });
     let template = read.map_err(|source| StartError::InvalidTemplate { path, source })?;
@@ -373,6 +443,7 @@ fn paths(options: &Options, template: &Path, stack: &Stack, binaries: Option<&Bi
 /// people may need something that is not here, so that only existing binaries must start.
 async fn start_functions(
     options: &Options,
+    files: &[PathBuf],
     functions: &Arc<Functions>,
     binaries: Option<Binaries>,
 ) -> Result<Option<Watch>, StartError> {
@@ -382,7 +453,8 @@ async fn start_functions(
     };
     if options.watch {
         // It starts the instances from its copies.
-        match Watch::start(&options.template, &options.profile, functions, binaries).await {
+        let inputs = [files, &variables::files(options)].concat();
+        match Watch::start(&inputs, &options.profile, functions, binaries).await {
             Ok(watch) => return Ok(Some(watch)),
             Err(error) => tracing::warn!("--watch has no effect: {error}"),
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::intrinsics::Resolver;
+use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::Node;
 use super::{routes, targets};
@@ -61,7 +62,7 @@ pub(super) fn check(resolver: &Resolver<'_>, stack: &Stack) {
         let resource = resolver.resources.iter().find(|(other, _)| other == id).map(|(_, node)| node);
         let events = resource.and_then(|resource| resource.get("Properties")?.get("Events"));
         if let Some(place) = events.or(resource) {
-            resolver.problems.at(place, format!("there is no authorizer {name} in its API"));
+            resolver.problems.unknown(place, format!("there is no authorizer {name} in its API"));
         }
     };
     for api in &stack.http_apis {
@@ -84,7 +85,7 @@ pub(super) fn check(resolver: &Resolver<'_>, stack: &Stack) {
 /// API keys are a quota, and no proof of a client.
 fn api_key(auth: &Properties<'_>) {
     if let Some(key) = auth.raw("ApiKeyRequired") {
-        auth.resolver.problems.ignored(key, KEYS_IGNORED);
+        auth.resolver.problems.unchecked(key, KEYS_IGNORED);
     }
 }
 
@@ -100,7 +101,7 @@ fn chosen_by(properties: &Properties<'_>, name: &str) -> RouteAuthorizer {
     match name {
         NO_AUTHORIZER => RouteAuthorizer::None,
         "AWS_IAM" => {
-            properties.resolver.problems.ignored(&properties.node, routes::IAM_IGNORED);
+            properties.resolver.problems.unchecked(&properties.node, routes::IAM_IGNORED);
             RouteAuthorizer::None
         }
         name => RouteAuthorizer::Named(name.to_owned()),
@@ -116,7 +117,7 @@ fn read(authorizer: &Properties<'_>, api: ApiKind) -> Option<AuthorizerKind> {
     }
     let message = "only authorizers with a FunctionArn or a JwtConfiguration are supported on this machine: \
                    verify a Cognito user pool with a JwtConfiguration of an HTTP API, or with a function";
-    authorizer.wrong(&authorizer.node, message)
+    authorizer.refuse(ProblemCode::Unsupported, &authorizer.node, message)
 }
 
 fn read_jwt(authorizer: &Properties<'_>, jwt: &Properties<'_>) -> Option<JwtAuthorizer> {
@@ -139,7 +140,11 @@ fn jwt_authorizer(
     scopes: Vec<String>,
 ) -> Option<JwtAuthorizer> {
     if audience.is_empty() {
-        return jwt.wrong(&jwt.node, "audience is missing: a token would be accepted that was made for anyone else");
+        return jwt.refuse(
+            ProblemCode::Missing,
+            &jwt.node,
+            "audience is missing: a token would be accepted that was made for anyone else",
+        );
     }
     Some(JwtAuthorizer { issuer, audience, identity, scopes })
 }
@@ -190,7 +195,9 @@ pub(super) fn of_resource(authorizer: &Properties<'_>) -> Option<AuthorizerKind>
     match authorizer.required("AuthorizerType")?.as_str() {
         "JWT" => {
             let jwt = authorizer.map("JwtConfiguration");
-            let Some(jwt) = jwt else { return authorizer.wrong(&authorizer.node, "JwtConfiguration is missing") };
+            let Some(jwt) = jwt else {
+                return authorizer.refuse(ProblemCode::Missing, &authorizer.node, "JwtConfiguration is missing");
+            };
             let (issuer, audience) = (jwt.required("Issuer"), jwt.texts("Audience"));
             jwt.finish("AWS::ApiGatewayV2::Authorizer.JwtConfiguration");
             let default = IdentitySource::Header(TOKEN_HEADER.to_owned());
@@ -234,7 +241,9 @@ pub(super) fn of_document(authorizer: &Properties<'_>, api: ApiKind, header: Opt
     let event = match (kind.as_str(), api) {
         ("jwt", ApiKind::Http) => {
             let jwt = authorizer.map("jwtConfiguration");
-            let Some(jwt) = jwt else { return authorizer.wrong(&authorizer.node, "jwtConfiguration is missing") };
+            let Some(jwt) = jwt else {
+                return authorizer.refuse(ProblemCode::Missing, &authorizer.node, "jwtConfiguration is missing");
+            };
             let (issuer, audience) = (jwt.required("issuer"), jwt.texts("audience"));
             let identity = identity.into_iter().next().unwrap_or_else(header);
             return jwt_authorizer(&jwt, issuer?, audience, identity, Vec::new()).map(AuthorizerKind::Jwt);
@@ -269,8 +278,9 @@ pub(super) fn of_document(authorizer: &Properties<'_>, api: ApiKind, header: Opt
 
 /// The function with this ARN.
 fn function(authorizer: &Properties<'_>, place: &Node, arn: &str) -> Option<String> {
-    targets::function(authorizer.resolver, arn)
-        .or_else(|| authorizer.wrong(place, format!("{arn} is not a function of this template")))
+    targets::function(authorizer.resolver, arn).or_else(|| {
+        authorizer.refuse(ProblemCode::UnknownName, place, format!("{arn} is not a function of this template"))
+    })
 }
 
 fn event_format(authorizer: &Properties<'_>, name: &str) -> Option<AuthorizerEvent> {

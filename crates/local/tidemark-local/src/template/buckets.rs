@@ -1,6 +1,7 @@
 //! `AWS::S3::Bucket`, and `S3` events of functions.
 
 use super::intrinsics::Resolver;
+use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::Node;
 use super::{resources, targets};
@@ -78,7 +79,11 @@ fn notification(
     properties.finish(&format!("AWS::S3::Bucket.NotificationConfiguration.{list}[]"));
     let arn = arn?;
     let Some(target) = targets::target(resolver, &arn) else {
-        return properties.wrong(node, format!("{arn} is not a function, a queue or a topic of this template"));
+        return properties.refuse(
+            ProblemCode::UnknownName,
+            node,
+            format!("{arn} is not a function, a queue or a topic of this template"),
+        );
     };
     Some(BucketNotification { id: id.to_owned(), events: vec![event?], prefix, suffix, target })
 }
@@ -93,7 +98,7 @@ fn read_event(function: &str, id: &str, event: &Properties<'_>) -> Option<(Strin
     let events = match event.raw("Events") {
         Some(node) if node.items().is_some() => event.texts("Events"),
         Some(_) => event.text("Events").into_iter().collect(),
-        None => return event.wrong(&event.node, "Events is missing"),
+        None => return event.refuse(ProblemCode::Missing, &event.node, "Events is missing"),
     };
     let (prefix, suffix) = filter(event);
     event.finish("AWS::Serverless::Function.Events{}.S3");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::intrinsics::Resolver;
+use super::problems::ProblemCode;
 use super::properties::{Properties, json};
 use super::yaml::Node;
 use super::{resources, targets};
@@ -84,7 +85,7 @@ pub(super) fn function_rule(function: &str, id: &str, event: &Properties<'_>) ->
     check_json(event, &input);
     event.finish("AWS::Serverless::Function.Events{}.EventBridgeRule");
     if event.node.get("Pattern").is_none() {
-        return event.wrong(&event.node, "Pattern is missing");
+        return event.refuse(ProblemCode::Missing, &event.node, "Pattern is missing");
     }
     let target = RuleTarget { target: Target::Function(function.to_owned()), input, group: None };
     Some(Rule { name, bus, pattern, schedule: None, targets: vec![target], enabled })
@@ -152,7 +153,7 @@ fn schedule(properties: &Properties<'_>, bus: &str) -> Option<String> {
         for name in ["InputPath", "InputTransformer"] {
             if let Some(node) = target.get(name) {
                 let message = format!("with a ScheduleExpression, {name} is not supported on this machine: use Input");
-                properties.resolver.problems.at(node, message);
+                properties.resolver.problems.unsupported(node, message);
             }
         }
     }

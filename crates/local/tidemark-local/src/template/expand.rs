@@ -156,7 +156,7 @@ fn property(
 ) -> Option<(String, Node)> {
     let (from, to) = kinds;
     let Some(mark) = known_properties::mark(from, name) else {
-        problems.at(value, known_properties::unknown(from, name));
+        problems.unknown_property(value, from, name);
         return None;
     };
     let converted = convert(name, value);
@@ -164,7 +164,7 @@ fn property(
         return Some(converted);
     }
     match mark {
-        Mark::Refused => problems.at(value, format!("{name} of {from} is not supported on this machine")),
+        Mark::Refused => problems.unsupported(value, format!("{name} of {from} is not supported on this machine")),
         Mark::Warned => problems.ignored(value, format!("{name} of {from} has no effect on this machine")),
         Mark::Runs | Mark::Aws => {}
     }

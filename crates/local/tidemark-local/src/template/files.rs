@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::problems::{Problems, problem};
+use super::problems::Problems;
 use super::yaml::{self, Node};
 
 /// The most bytes of a file; CloudFormation's limit of a template is 1 MB.
@@ -24,10 +24,11 @@ impl Files<'_> {
     pub(super) fn read(&self, place: &Node) -> Option<Node> {
         let name = place.as_text().filter(|name| !name.contains("://"));
         let (Some(name), Some(folder)) = (name, self.folder) else {
-            self.problems.at(place, "only a file on this machine can be read: write its path");
+            self.problems.unreadable(place, "only a file on this machine can be read: write its path");
             return None;
         };
         let path = folder.join(name);
+        self.problems.reads(&path);
         let shown = self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(&path);
         match content(&path) {
             Ok(text) => match yaml::parse(&text, Some(Arc::from(&*shown.to_string_lossy()))) {
@@ -38,7 +39,7 @@ impl Files<'_> {
                 }
             },
             Err(reason) => {
-                self.problems.add(problem(place, format!("{name} cannot be read: {reason}")));
+                self.problems.unreadable(place, format!("{name} cannot be read: {reason}"));
                 None
             }
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::Node;
 use super::{layers, queues, resources, routes, schedules, stream_mappings};
@@ -31,7 +32,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         let place = properties.raw("Runtime").unwrap_or(resource);
         let message =
             format!("{id} is left out with its events: only binaries run on this machine, on provided.al2023");
-        properties.resolver.problems.ignored(place, message);
+        properties.resolver.problems.left_out(place, message);
         properties.resolver.scan(&properties.node);
         return None;
     }
@@ -55,6 +56,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         stream_mappings: Vec::new(),
         queue_mappings: Vec::new(),
         schedules: Vec::new(),
+        is_debugged: false,
     };
     // Read with the role.
     properties.raw("Policies");
@@ -75,7 +77,7 @@ fn asset(resource: &Node, properties: &Properties<'_>) -> Option<String> {
     let path = properties.resolver.text(place)?;
     if path.ends_with(".zip") {
         let message = format!("{path} is an archive: only an asset that is a folder with `bootstrap` runs here");
-        return properties.wrong(place, message);
+        return properties.refuse(ProblemCode::Unsupported, place, message);
     }
     Some(path)
 }
@@ -129,7 +131,7 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         }
         // Read by `event_invoke`.
         "EventBridgeRule" | "CloudWatchEvent" | "SNS" | "S3" | "" => {}
-        other => resolver.problems.at(
+        other => resolver.problems.unsupported(
             event,
             format!("events of type {other} are not supported on this machine; Api, HttpApi, DynamoDB, Kinesis, SQS, SNS, S3, EventBridgeRule, Schedule and ScheduleV2 are"),
         ),

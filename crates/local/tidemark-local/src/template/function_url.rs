@@ -20,7 +20,7 @@ pub(super) fn read(id: &str, properties: &Properties<'_>) -> Option<(HttpApi, Ro
 /// Whether the URL streams responses. Records a setting that has no effect here.
 pub(super) fn read_settings(config: &Properties<'_>) -> bool {
     if config.required("AuthType").is_some_and(|kind| kind == "AWS_IAM") {
-        config.resolver.problems.ignored(&config.node, routes::IAM_IGNORED);
+        config.resolver.problems.unchecked(&config.node, routes::IAM_IGNORED);
     }
     match config.text("InvokeMode").as_deref() {
         None | Some("BUFFERED") => false,

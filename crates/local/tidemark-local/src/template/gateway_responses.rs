@@ -60,7 +60,7 @@ fn header(name: &str, value: &Node, resolver: &Resolver<'_>) -> Option<(String, 
     match quoted(&text) {
         Some(text) => Some((name.to_owned(), text.to_owned())),
         None => {
-            resolver.problems.at(value, "a header must be a text in single quotes on this machine: \"'*'\"");
+            resolver.problems.unsupported(value, "a header must be a text in single quotes on this machine: \"'*'\"");
             None
         }
     }
@@ -74,7 +74,7 @@ fn template(all: &Node, resolver: &Resolver<'_>) -> Option<(String, String)> {
     if rest.contains('$') || text.trim_start().starts_with('#') {
         let message =
             format!("this template has more than {}, which is not supported on this machine", VARIABLES.join(", "));
-        resolver.problems.at(node, message);
+        resolver.problems.unsupported(node, message);
         return None;
     }
     Some((kind.clone(), text))

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::problems::Problems;
+use super::problems::{ProblemCode, Problems, problem};
 use super::properties::json;
 use super::resources::Generated;
 use super::yaml::{Node, NodeKind};
@@ -98,7 +98,8 @@ impl<'a> Resolver<'a> {
         let names = depends_on.map(|node| node.items().unwrap_or(std::slice::from_ref(node))).unwrap_or_default();
         for name in names {
             if !self.is_resource(name.as_text().unwrap_or_default()) {
-                self.problems.at(name, format!("there is no resource {}", name.as_text().unwrap_or("of that name")));
+                self.problems
+                    .unknown(name, format!("there is no resource {}", name.as_text().unwrap_or("of that name")));
             }
         }
         let condition = resource.get("Condition");
@@ -124,7 +125,7 @@ impl<'a> Resolver<'a> {
     /// Whether the named condition holds; records an error if it does not exist.
     pub(super) fn holds(&self, name: &str, place: &Node) -> bool {
         let Some((_, condition)) = self.conditions.iter().find(|(other, _)| other == name) else {
-            self.problems.at(place, format!("there is no condition {name}"));
+            self.problems.unknown(place, format!("there is no condition {name}"));
             return false;
         };
         self.guarded(&format!("condition {name}"), place, || self.test(condition)).flatten().unwrap_or(false)
@@ -137,7 +138,7 @@ impl<'a> Resolver<'a> {
             Some(("Ref", target)) => self.scan_reference(target, target.as_text().unwrap_or_default()),
             Some(("Fn::GetAtt", target)) => match attribute(target) {
                 Some((resource, _)) if self.is_resource(&resource) => {}
-                Some((resource, _)) => self.problems.at(target, format!("there is no resource {resource}")),
+                Some((resource, _)) => self.problems.unknown(target, format!("there is no resource {resource}")),
                 None => self.problems.at(target, "GetAtt takes a resource and an attribute"),
             },
             Some(("Fn::Sub", argument)) => self.scan_sub(argument),
@@ -169,7 +170,7 @@ impl<'a> Resolver<'a> {
         let owner = name.split_once('.').map_or(name, |(owner, _)| owner);
         let known = self.parameters.contains_key(name) || self.is_resource(owner) || name.starts_with("AWS::");
         if !known {
-            self.problems.at(place, format!("{name:?} is neither a parameter nor a resource"));
+            self.problems.unknown(place, format!("{name:?} is neither a parameter nor a resource"));
         }
     }
 
@@ -239,7 +240,11 @@ impl<'a> Resolver<'a> {
                 let mapping = self.mappings.iter().find(|(other, _)| *other == name).map(|(_, mapping)| mapping);
                 match mapping.and_then(|mapping| mapping.get(&first)?.get(&second)) {
                     Some(value) => Some(value.clone()),
-                    None => self.wrong(argument, &format!("there is no {first}.{second} in a mapping {name}")),
+                    None => self.refuse(
+                        ProblemCode::UnknownName,
+                        argument,
+                        &format!("there is no {first}.{second} in a mapping {name}"),
+                    ),
                 }
             }
             "Fn::GetAZs" => {
@@ -259,7 +264,7 @@ impl<'a> Resolver<'a> {
             },
             "Fn::ToJsonString" => Some(node.text(json(&self.resolve(argument)?).to_string())),
             "Fn::Base64" => Some(node.text(STANDARD.encode(self.text(argument)?))),
-            name => self.wrong(node, &format!("{name} cannot be resolved on this machine")),
+            name => self.refuse(ProblemCode::Unsupported, node, &format!("{name} cannot be resolved on this machine")),
         }
     }
 
@@ -316,7 +321,11 @@ impl<'a> Resolver<'a> {
         value: impl FnOnce(&Self, &str, &Node) -> Option<String>,
     ) -> Option<Node> {
         let Some((_, resource)) = self.resources.iter().find(|(other, _)| other == name) else {
-            return self.wrong(node, &format!("{name:?} is neither a parameter nor a resource"));
+            return self.refuse(
+                ProblemCode::UnknownName,
+                node,
+                &format!("{name:?} is neither a parameter nor a resource"),
+            );
         };
         if let Some(condition) = resource.get("Condition")
             && !self.holds(condition.as_text().unwrap_or_default(), condition)
@@ -326,7 +335,11 @@ impl<'a> Resolver<'a> {
         let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
         match self.guarded(&format!("resource {name}"), node, || value(self, kind, resource))? {
             Some(value) => Some(node.text(value)),
-            None => self.wrong(node, &format!("this reference to {name} ({kind}) has no value on this machine")),
+            None => self.refuse(
+                ProblemCode::Unsupported,
+                node,
+                &format!("this reference to {name} ({kind}) has no value on this machine"),
+            ),
         }
     }
 
@@ -390,7 +403,11 @@ impl<'a> Resolver<'a> {
     }
 
     fn wrong<T>(&self, place: &Node, message: &str) -> Option<T> {
-        self.problems.at(place, message);
+        self.refuse(ProblemCode::Invalid, place, message)
+    }
+
+    fn refuse<T>(&self, code: ProblemCode, place: &Node, message: &str) -> Option<T> {
+        self.problems.add(problem(place, code, message));
         None
     }
 }

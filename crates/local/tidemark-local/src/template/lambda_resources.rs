@@ -2,6 +2,7 @@
 
 use super::http_api::cors_of;
 use super::intrinsics::Resolver;
+use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::{Node, NodeKind};
 use super::{function_url, queues, resources, schedules, stream_mappings, targets};
@@ -34,7 +35,13 @@ fn function(properties: &Properties<'_>, name: &str, stack: &Stack) -> Option<us
         by_arn.as_ref().is_some_and(|id| function.logical_id == *id) || function.name == given
     };
     let found = stack.functions.iter().position(is);
-    found.or_else(|| properties.wrong(place, format!("{given} is not a function of this template that runs here")))
+    found.or_else(|| {
+        properties.refuse(
+            ProblemCode::UnknownName,
+            place,
+            format!("{given} is not a function of this template that runs here"),
+        )
+    })
 }
 
 fn mapping(id: &str, properties: &Properties<'_>, stack: &mut Stack) -> Option<()> {

@@ -12,7 +12,7 @@ pub(super) fn read(properties: &Properties<'_>) -> Vec<String> {
     let Some(layers) = properties.raw("Layers") else { return Vec::new() };
     let NodeKind::List(layers) = &layers.kind else {
         properties.resolver.scan(layers);
-        properties.resolver.problems.ignored(layers, "the files of layers are missing on this machine");
+        properties.resolver.problems.left_out(layers, "the files of layers are missing on this machine");
         return Vec::new();
     };
     let layers: Vec<String> = layers.iter().filter_map(|layer| adapter(layer, properties)).collect();
@@ -30,7 +30,7 @@ fn adapter(layer: &Node, properties: &Properties<'_>) -> Option<String> {
         return Some(name);
     }
     let message = format!("the files of the layer {name} are missing on this machine");
-    properties.resolver.problems.ignored(layer, message);
+    properties.resolver.problems.left_out(layer, message);
     None
 }
 

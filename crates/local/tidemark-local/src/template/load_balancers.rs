@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::intrinsics::Resolver;
+use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::Node;
 use super::{resources, routes, targets};
@@ -74,9 +75,9 @@ fn target_group(properties: &Properties<'_>, stack: &Stack) -> Option<TargetGrou
         text("Key") == Some("lambda.multi_value_headers.enabled") && text("Value") == Some("true")
     });
     let payload = PayloadFormat::LoadBalancer { multi_value };
-    function
-        .map(|function| TargetGroup { function, payload })
-        .or_else(|| properties.wrong(&target, format!("{arn} is not a function of this template")))
+    function.map(|function| TargetGroup { function, payload }).or_else(|| {
+        properties.refuse(ProblemCode::UnknownName, &target, format!("{arn} is not a function of this template"))
+    })
 }
 
 /// The ARN of the target group to which actions forward.
@@ -117,7 +118,7 @@ fn route_keys(rule: &Properties<'_>) -> Vec<String> {
                 let message = format!(
                     "the condition {field} is not supported on this machine: only path-pattern and http-request-method are"
                 );
-                rule.resolver.problems.at(&condition.node, message);
+                rule.resolver.problems.unsupported(&condition.node, message);
             }
         }
     }

@@ -36,7 +36,8 @@ pub(super) fn read(integration: &Node, resolver: &Resolver<'_>) -> Option<FixedR
             Some((name, value)) => headers.push((name.to_owned(), value)),
             None => {
                 let message = "a mock's header must be a text in single quotes on this machine";
-                return wrong(resolver, node, message);
+                resolver.problems.unsupported(node, message);
+                return None;
             }
         }
     }
@@ -52,7 +53,8 @@ pub(super) fn read(integration: &Node, resolver: &Resolver<'_>) -> Option<FixedR
 fn fixed_text(template: &Node, resolver: &Resolver<'_>) -> Option<String> {
     let source = text(template).unwrap_or_default();
     if source.contains(['$', '#']) {
-        return wrong(resolver, template, "a mapping template with $ or # is not supported on this machine");
+        resolver.problems.unsupported(template, "a mapping template with $ or # is not supported on this machine");
+        return None;
     }
     Some(source)
 }

@@ -51,9 +51,9 @@ mod yaml;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub use self::problems::{TemplateError, TemplateProblem};
+pub use self::problems::{ProblemCode, TemplateError, TemplateProblem};
 
 use self::files::Files;
 use self::intrinsics::Resolver;
@@ -76,15 +76,17 @@ pub struct Template {
     pub stack: Stack,
     /// The parts that have no effect here, sorted by line.
     pub ignored: Vec<TemplateProblem>,
+    /// The other files that it names.
+    pub files: Vec<PathBuf>,
 }
 
 impl Template {
-    /// The stack, if no part of the template is ignored.
+    /// The template, if no part of it is ignored.
     ///
     /// # Errors
     /// The ignored parts.
-    pub fn strict(self) -> Result<Stack, TemplateError> {
-        if self.ignored.is_empty() { Ok(self.stack) } else { Err(TemplateError { problems: self.ignored }) }
+    pub fn strict(self) -> Result<Self, TemplateError> {
+        if self.ignored.is_empty() { Ok(self) } else { Err(TemplateError { problems: self.ignored }) }
     }
 }
 
@@ -108,8 +110,7 @@ pub fn read_in(
     let root = yaml::parse(yaml, None).map_err(|problem| TemplateError { problems: vec![problem] })?;
     let problems = Problems::default();
     let stack = read_root(&root, parameters, Files { folder, root: folder, problems: &problems });
-    let (stack, ignored) = problems.finish(stack)?;
-    Ok(Template { stack, ignored })
+    problems.finish(stack)
 }
 
 fn read_root(root: &Node, parameters: &BTreeMap<String, String>, files: Files<'_>) -> Stack {
@@ -131,12 +132,12 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
             "Globals" | "Outputs" => resolver.scan(section),
             // What the CDK adds is about its own tools.
             "Rules" if section.entries().iter().all(|(name, _)| name == "CheckBootstrapVersion") => {}
-            "Rules" => resolver.problems.ignored(section, "the rules for parameters are not checked on this machine"),
+            "Rules" => resolver.problems.unchecked(section, "the rules for parameters are not checked on this machine"),
             _ => resolver.problems.at(section, format!("{name} is not a section of a template")),
         }
     }
     if root.get("Resources").is_none_or(|resources| resources.entries().is_empty()) {
-        resolver.problems.at(root, "the template declares no Resources");
+        resolver.problems.missing(root, "the template declares no Resources");
     }
 }
 
@@ -147,7 +148,7 @@ fn transforms(section: &Node, resolver: &Resolver<'_>) {
             Some(name) if IGNORED_TRANSFORMS.contains(&name) => {
                 resolver.problems.ignored(transform, format!("the transform {name} has no effect on this machine"));
             }
-            _ => resolver.problems.at(
+            _ => resolver.problems.unsupported(
                 transform,
                 format!("a macro may change any part of a template: only {SERVERLESS_TRANSFORM} runs on this machine"),
             ),
@@ -161,7 +162,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>, files: Files<'_>) -> Stack {
     for (id, resource) in resolver.resources {
         let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
         if !matches!(resource.kind, NodeKind::Map(_)) || kind.is_empty() {
-            resolver.problems.at(resource, format!("the resource {id} has no Type"));
+            resolver.problems.missing(resource, format!("the resource {id} has no Type"));
             continue;
         }
         if !resolver.is_made(resource) {
@@ -172,10 +173,10 @@ fn stack(root: &Node, resolver: &Resolver<'_>, files: Files<'_>) -> Stack {
             ResourceSupport::Cloud => resolver.scan(resource),
             ResourceSupport::Unknown => {
                 resolver.scan(resource);
-                resolver.problems.ignored(resource, format!("{id} is left out: {kind} has no part on this machine"));
+                resolver.problems.left_out(resource, format!("{id} is left out: {kind} has no part on this machine"));
             }
             ResourceSupport::Refused(instead) => {
-                resolver.problems.at(resource, format!("{kind} is not supported on this machine: {instead}"));
+                resolver.problems.unsupported(resource, format!("{kind} is not supported on this machine: {instead}"));
             }
         }
     }
@@ -213,7 +214,7 @@ fn local(
     }
     if let Some(connectors) = attributes.raw("Connectors") {
         let message = "Connectors are not supported on this machine: write the permission in Policies of the function";
-        resolver.problems.at(connectors, message);
+        resolver.problems.unsupported(connectors, message);
     }
     let nothing = resource.with(NodeKind::Map(Vec::new()));
     let properties = Properties::new(resolver, attributes.raw("Properties").unwrap_or(&nothing));

@@ -121,7 +121,7 @@ impl Inliner<'_> {
         }
         for (name, node) in properties.entries() {
             if known_properties::mark(kind, name).is_none() {
-                self.files.problems.at(node, known_properties::unknown(kind, name));
+                self.files.problems.unknown_property(node, kind, name);
             }
         }
         let location = match kind {
@@ -137,7 +137,7 @@ impl Inliner<'_> {
         let Some(left) = left else {
             let message =
                 format!("{id}: nested stacks are at most {DEPTH_MAX} deep and {STACKS_MAX} together on this machine");
-            problems.at(location, message);
+            problems.unsupported(location, message);
             return Some(location.with(NodeKind::Map(Vec::new())));
         };
         self.left.set(left);
@@ -166,13 +166,14 @@ impl Inliner<'_> {
         let declared = child.get("Parameters").map(Node::entries).unwrap_or_default();
         for (name, place) in given.map(Node::entries).unwrap_or_default() {
             if !declared.iter().any(|(other, _)| other == name) {
-                problems.at(place, format!("the parameter {name} is given, but the nested stack does not declare it"));
+                problems
+                    .unknown(place, format!("the parameter {name} is given, but the nested stack does not declare it"));
             }
         }
         let value = |(name, declaration): &(String, Node)| {
             let given = given.and_then(|given| given.get(name)).or_else(|| declaration.get("Default"));
             let Some(given) = given else {
-                problems.at(resource, format!("the nested stack needs the parameter {name}"));
+                problems.missing(resource, format!("the nested stack needs the parameter {name}"));
                 return None;
             };
             let is_list = declaration.get("Type").and_then(Node::as_text).is_some_and(|kind| kind.contains("List"));

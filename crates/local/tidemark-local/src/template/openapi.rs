@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::files::Files;
 use super::intrinsics::Resolver;
+use super::problems::{ProblemCode, problem};
 use super::properties::{Properties, json as to_json};
 use super::yaml::{Node, NodeKind};
 use super::{authorizers, gateway_responses, mock, models, resources, routes, targets};
@@ -106,7 +107,7 @@ pub(super) fn check_routes(resolver: &Resolver<'_>, stack: &Stack) {
         let has_route = stack.functions.iter().any(|function| function.routes.iter().any(leads_here));
         let place = resolver.resources.iter().find(|(id, _)| *id == api.logical_id);
         if let Some((id, place)) = place.filter(|_| !has_route && api.fixed_routes.is_empty()) {
-            resolver.problems.at(place, format!("no route of {id} works on this machine"));
+            resolver.problems.unsupported(place, format!("no route of {id} works on this machine"));
         }
     }
 }
@@ -148,7 +149,11 @@ impl<'a> Document<'a> {
                     "x-amazon-apigateway-any-method" => "ANY".to_owned(),
                     "get" | "head" | "post" | "put" | "patch" | "delete" | "options" => method.to_ascii_uppercase(),
                     "$ref" | "trace" => {
-                        self.wrong::<()>(operation, format!("{method} of a path is not supported on this machine"));
+                        self.refuse::<()>(
+                            ProblemCode::Unsupported,
+                            operation,
+                            format!("{method} of a path is not supported on this machine"),
+                        );
                         continue;
                     }
                     _ => continue,
@@ -202,23 +207,33 @@ impl<'a> Document<'a> {
             "mock" => mock::read(integration, self.resolver).map(Backend::Fixed),
             "aws_proxy" => {
                 for (name, node) in integration.entries().iter().filter(|(name, _)| !OF_FUNCTION.contains(&&**name)) {
-                    self.wrong::<()>(node, format!("{name} of an integration is not supported on this machine"));
+                    self.refuse::<()>(
+                        ProblemCode::Unsupported,
+                        node,
+                        format!("{name} of an integration is not supported on this machine"),
+                    );
                 }
-                let Some(place) = integration.get("uri") else { return self.wrong(integration, "uri is missing") };
+                let Some(place) = integration.get("uri") else {
+                    return self.refuse(ProblemCode::Missing, integration, "uri is missing");
+                };
                 let uri = text(place)?;
                 let Some(id) = targets::function(self.resolver, targets::invoked(&uri)) else {
-                    return self.wrong(place, format!("{uri} is not a function of this template"));
+                    return self.refuse(
+                        ProblemCode::UnknownName,
+                        place,
+                        format!("{uri} is not a function of this template"),
+                    );
                 };
                 if stack.functions.iter().any(|function| function.logical_id == id) {
                     return Some(Backend::Function(id));
                 }
                 let message = format!("{key} is left out with its function {id}");
-                self.resolver.problems.ignored(place, message);
+                self.resolver.problems.left_out(place, message);
                 Some(Backend::LeftOut)
             }
             other => {
                 let place = integration.get("type").unwrap_or(integration);
-                self.wrong(place, format!("{key}: integrations of the type {other:?} are not supported on this machine: only aws_proxy with a function, and mock, are"))
+                self.refuse(ProblemCode::Unsupported, place, format!("{key}: integrations of the type {other:?} are not supported on this machine: only aws_proxy with a function, and mock, are"))
             }
         }
     }
@@ -243,7 +258,7 @@ impl<'a> Document<'a> {
         if let Some(place) = operation.get("x-amazon-apigateway-auth")
             && place.get("type").and_then(text).as_deref() == Some("AWS_IAM")
         {
-            self.resolver.problems.ignored(place, routes::IAM_IGNORED);
+            self.resolver.problems.unchecked(place, routes::IAM_IGNORED);
             return (RouteAuthorizer::None, Vec::new());
         }
         let security = operation.get("security").or_else(|| self.root.get("security"));
@@ -257,20 +272,20 @@ impl<'a> Document<'a> {
             let scheme = self.schemes().iter().find(|(other, _)| other == name).map(|(_, scheme)| scheme);
             match scheme {
                 None if name == "AWS_IAM" || name == "sigv4" => {
-                    self.resolver.problems.ignored(security, routes::IAM_IGNORED);
+                    self.resolver.problems.unchecked(security, routes::IAM_IGNORED);
                 }
-                None => self.resolver.problems.at(security, format!("there is no security scheme {name}")),
+                None => self.resolver.problems.unknown(security, format!("there is no security scheme {name}")),
                 // Its problem is recorded.
                 Some(scheme) if scheme.get(AUTHORIZER).is_some() => {}
                 Some(scheme) if scheme.get("x-amazon-apigateway-authtype").is_some() => {
-                    self.resolver.problems.ignored(security, routes::IAM_IGNORED);
+                    self.resolver.problems.unchecked(security, routes::IAM_IGNORED);
                 }
                 Some(scheme) if scheme.get("type").and_then(text).as_deref() == Some("apiKey") => {
-                    self.resolver.problems.ignored(security, authorizers::KEYS_IGNORED);
+                    self.resolver.problems.unchecked(security, authorizers::KEYS_IGNORED);
                 }
                 Some(_) => {
                     let message = format!("{name} has no {AUTHORIZER}, so anyone may call this, as on AWS");
-                    self.resolver.problems.ignored(security, message);
+                    self.resolver.problems.unchecked(security, message);
                 }
             }
         }
@@ -283,7 +298,11 @@ impl<'a> Document<'a> {
         let chosen = operation.get(VALIDATOR).or_else(|| self.root.get(VALIDATOR));
         let Some((place, name)) = chosen.and_then(|node| Some((node, text(node)?))) else { return checks };
         let Some(validator) = self.root.get(VALIDATORS).and_then(|validators| validators.get(&name)) else {
-            self.wrong::<()>(place, format!("there is no request validator {name} in {VALIDATORS}"));
+            self.refuse::<()>(
+                ProblemCode::UnknownName,
+                place,
+                format!("there is no request validator {name} in {VALIDATORS}"),
+            );
             return checks;
         };
         let validates = |what: &str| validator.get(what).and_then(text).as_deref() == Some("true");
@@ -345,7 +364,9 @@ impl<'a> Document<'a> {
             let parts = target.strip_prefix("#/").unwrap_or_default().split('/');
             let parts = parts.map(|part| part.replace("~1", "/").replace("~0", "~"));
             let next = parts.into_iter().try_fold(self.root, |node, part| node.get(&part));
-            let Some(next) = next else { return self.wrong(reference, format!("{target} is not in this document")) };
+            let Some(next) = next else {
+                return self.refuse(ProblemCode::UnknownName, reference, format!("{target} is not in this document"));
+            };
             found = next;
         }
         self.wrong(node, format!("more than {REFERENCES_MAX} references lead from one to the next"))
@@ -354,16 +375,20 @@ impl<'a> Document<'a> {
     fn check_extensions(&self, node: &Node) {
         for (name, value) in node.entries() {
             if name.starts_with("x-amazon-apigateway-") && !EXTENSIONS.contains(&name.as_str()) {
-                self.wrong::<()>(value, format!("{name} is not supported on this machine"));
+                self.refuse::<()>(ProblemCode::Unsupported, value, format!("{name} is not supported on this machine"));
             }
             if name == "x-amazon-apigateway-policy" {
-                self.resolver.problems.ignored(value, "resource policies of APIs are not checked on this machine");
+                self.resolver.problems.unchecked(value, "resource policies of APIs are not checked on this machine");
             }
         }
     }
 
     fn wrong<T>(&self, place: &Node, message: impl Into<String>) -> Option<T> {
-        self.resolver.problems.at(place, message);
+        self.refuse(ProblemCode::Invalid, place, message)
+    }
+
+    fn refuse<T>(&self, code: ProblemCode, place: &Node, message: impl Into<String>) -> Option<T> {
+        self.resolver.problems.add(problem(place, code, message));
         None
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn values(
 ) -> BTreeMap<String, Node> {
     let declared = declared.map(Node::entries).unwrap_or_default();
     for name in given.keys().filter(|name| !declared.iter().any(|(other, _)| other == *name)) {
-        problems.at(root, format!("the parameter {name} is given, but the template does not declare it"));
+        problems.unknown(root, format!("the parameter {name} is given, but the template does not declare it"));
     }
     declared
         .iter()
@@ -67,7 +67,7 @@ fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Prob
         },
         Some(kind) => Some(typed(kind, place, text)),
         None => {
-            problems.at(declaration, format!("the parameter {name} has no Type"));
+            problems.missing(declaration, format!("the parameter {name} has no Type"));
             None
         }
     }

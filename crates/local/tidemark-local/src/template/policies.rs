@@ -117,7 +117,7 @@ impl PolicyParts {
             if !roles.iter().any(|(role, _)| role.arn == *arn) {
                 resolver
                     .problems
-                    .ignored(place, format!("{arn} is not a role of this template, so it is not enforced"));
+                    .unchecked(place, format!("{arn} is not a role of this template, so it is not enforced"));
             }
         }
         let with_managed = |(mut role, policies): (Role, Vec<(String, Node)>)| {
@@ -130,7 +130,7 @@ impl PolicyParts {
                         let read = |known: &KnownStatement| known_statement(&name, *known, "", place.line);
                         role.statements.extend(known.iter().map(read));
                     }
-                    (None, None) => resolver.problems.ignored(
+                    (None, None) => resolver.problems.unchecked(
                         &place,
                         format!("{name} is neither a policy of this template nor known here, so it grants nothing"),
                     ),
@@ -154,14 +154,14 @@ fn from_template(name: &str, parameters: &Node, resolver: &Resolver<'_>) -> Vec<
     let Some(template) = known_policies::policy_template(name) else {
         resolver.scan(parameters);
         if !name.ends_with("Policy") && !name.ends_with("_v2") {
-            resolver.problems.at(parameters, format!("{name} is not a policy template of SAM"));
+            resolver.problems.unknown(parameters, format!("{name} is not a policy template of SAM"));
         }
         // It concerns a service that is not on this machine.
         return Vec::new();
     };
     let value = parameters.get(template.parameter).and_then(|value| resolver.text(value));
     let Some(value) = value else {
-        resolver.problems.at(parameters, format!("{name} needs the parameter {}", template.parameter));
+        resolver.problems.missing(parameters, format!("{name} needs the parameter {}", template.parameter));
         return Vec::new();
     };
     template.statements.iter().map(|known| known_statement(name, *known, &value, parameters.line)).collect()
@@ -189,7 +189,7 @@ fn known_statement(policy: &str, known: KnownStatement, value: &str, line: usize
 /// The statements of a `PolicyDocument`.
 fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
     let Some(document) = properties.raw("PolicyDocument") else {
-        properties.resolver.problems.at(&properties.node, "PolicyDocument is missing");
+        properties.resolver.problems.missing(&properties.node, "PolicyDocument is missing");
         return Vec::new();
     };
     statements(policy, &Properties::new(properties.resolver, document))
@@ -218,7 +218,8 @@ fn statement(policy: &str, properties: &Properties<'_>) -> Option<Statement> {
     };
     for name in ["NotAction", "NotResource"] {
         if let Some(node) = properties.raw(name) {
-            problems.at(node, format!("{name} is not supported on this machine: list what the statement allows"));
+            problems
+                .unsupported(node, format!("{name} is not supported on this machine: list what the statement allows"));
         }
     }
     let read = properties.raw("Condition").map(|node| conditions(properties.resolver, node)).unwrap_or_default();
@@ -238,7 +239,7 @@ fn statement(policy: &str, properties: &Properties<'_>) -> Option<Statement> {
 /// A required string, or a required list of strings.
 fn one_or_more(properties: &Properties<'_>, name: &str) -> Vec<String> {
     let Some(node) = properties.raw(name) else {
-        properties.resolver.problems.at(&properties.node, format!("{name} is missing"));
+        properties.resolver.problems.missing(&properties.node, format!("{name} is missing"));
         return Vec::new();
     };
     texts(properties.resolver, node)
@@ -274,7 +275,7 @@ fn conditions(resolver: &Resolver<'_>, node: &Node) -> Conditions {
     let mut conditions = Conditions::default();
     for (name, keys) in node.entries() {
         let Some((quantifier, test)) = operator(name) else {
-            resolver.problems.ignored(keys, format!("conditions with {name} are not checked on this machine"));
+            resolver.problems.unchecked(keys, format!("conditions with {name} are not checked on this machine"));
             conditions.all_known = false;
             continue;
         };
@@ -283,7 +284,7 @@ fn conditions(resolver: &Resolver<'_>, node: &Node) -> Conditions {
                 let values = texts(resolver, values);
                 conditions.known.push(Condition { key: key.clone(), quantifier, test, values });
             } else {
-                resolver.problems.ignored(values, format!("conditions on {key} are not checked on this machine"));
+                resolver.problems.unchecked(values, format!("conditions on {key} are not checked on this machine"));
                 conditions.all_known = false;
             }
         }

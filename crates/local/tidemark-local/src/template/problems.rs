@@ -2,9 +2,15 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::ValueEnum;
+use serde::Serialize;
+
 use super::yaml::Node;
+use super::{Template, known_properties};
+use crate::stack::Stack;
 
 /// All problems of a template. Reading continues after each, so that one run shows all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,8 +31,34 @@ pub struct TemplateProblem {
     pub column: usize,
     /// The path of the value: `Resources.ClicksTable.Properties.TableName`.
     pub path: String,
+    /// The kind of problem.
+    pub code: ProblemCode,
     /// The problem, and a correct value if that helps.
     pub message: String,
+}
+
+/// The kind of a problem. `docs/any-template.md` lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemCode {
+    /// A file or a flag cannot be read, or a file is not YAML.
+    Unreadable,
+    /// A property that its resource does not have.
+    UnknownProperty,
+    /// A name that the template does not declare.
+    UnknownName,
+    /// A needed part is not there.
+    Missing,
+    /// A value that AWS refuses, or in a wrong form.
+    Invalid,
+    /// A part that does not run here.
+    Unsupported,
+    /// A part that works only on AWS.
+    NoEffect,
+    /// A check of calls or values that is not made here.
+    NotChecked,
+    /// A resource or a part of one that is left out here.
+    LeftOut,
 }
 
 impl fmt::Display for TemplateProblem {
@@ -51,12 +83,38 @@ fn list(problems: &[TemplateProblem]) -> String {
 pub(super) struct Problems {
     refused: RefCell<Vec<TemplateProblem>>,
     ignored: RefCell<Vec<TemplateProblem>>,
+    files: RefCell<Vec<PathBuf>>,
 }
 
 impl Problems {
     /// Records a problem at `node`: the template does not run.
     pub(super) fn at(&self, node: &Node, message: impl Into<String>) {
-        self.refused.borrow_mut().push(problem(node, message));
+        self.add(problem(node, ProblemCode::Invalid, message));
+    }
+
+    /// Records a part that does not run here.
+    pub(super) fn unsupported(&self, node: &Node, message: impl Into<String>) {
+        self.add(problem(node, ProblemCode::Unsupported, message));
+    }
+
+    /// Records a name that the template does not declare.
+    pub(super) fn unknown(&self, node: &Node, message: impl Into<String>) {
+        self.add(problem(node, ProblemCode::UnknownName, message));
+    }
+
+    /// Records a property that a resource of this type does not have.
+    pub(super) fn unknown_property(&self, node: &Node, kind: &str, name: &str) {
+        self.add(problem(node, ProblemCode::UnknownProperty, known_properties::unknown(kind, name)));
+    }
+
+    /// Records that a needed part is not there.
+    pub(super) fn missing(&self, node: &Node, message: impl Into<String>) {
+        self.add(problem(node, ProblemCode::Missing, message));
+    }
+
+    /// Records a file that cannot be read.
+    pub(super) fn unreadable(&self, node: &Node, message: impl Into<String>) {
+        self.add(problem(node, ProblemCode::Unreadable, message));
     }
 
     /// Records a problem with a position of its own.
@@ -67,7 +125,22 @@ impl Problems {
     /// Records a part at `node` that has no effect on this machine, and that functions do not
     /// notice.
     pub(super) fn ignored(&self, node: &Node, message: impl Into<String>) {
-        self.ignored.borrow_mut().push(problem(node, message));
+        self.ignored.borrow_mut().push(problem(node, ProblemCode::NoEffect, message));
+    }
+
+    /// Records a check at `node` that is not made on this machine.
+    pub(super) fn unchecked(&self, node: &Node, message: impl Into<String>) {
+        self.ignored.borrow_mut().push(problem(node, ProblemCode::NotChecked, message));
+    }
+
+    /// Records a part that is left out on this machine.
+    pub(super) fn left_out(&self, node: &Node, message: impl Into<String>) {
+        self.ignored.borrow_mut().push(problem(node, ProblemCode::LeftOut, message));
+    }
+
+    /// Records a file that the template names.
+    pub(super) fn reads(&self, file: &Path) {
+        self.files.borrow_mut().push(file.to_owned());
     }
 
     /// What is refused, and what is ignored.
@@ -76,9 +149,9 @@ impl Problems {
         (self.refused.into_inner(), self.ignored.into_inner())
     }
 
-    /// Returns `read` and the ignored parts if there were no problems. A value from `Globals` is
+    /// Returns `stack` with the ignored parts if there were no problems. A value from `Globals` is
     /// read once per function, so its problem is reported once.
-    pub(super) fn finish<T>(self, read: T) -> Result<(T, Vec<TemplateProblem>), TemplateError> {
+    pub(super) fn finish(self, stack: Stack) -> Result<Template, TemplateError> {
         let sorted = |problems: RefCell<Vec<TemplateProblem>>| {
             let mut problems = problems.into_inner();
             problems.sort();
@@ -86,11 +159,14 @@ impl Problems {
             problems
         };
         let problems = sorted(self.refused);
-        if problems.is_empty() { Ok((read, sorted(self.ignored))) } else { Err(TemplateError { problems }) }
+        match problems.is_empty() {
+            true => Ok(Template { stack, ignored: sorted(self.ignored), files: self.files.into_inner() }),
+            false => Err(TemplateError { problems }),
+        }
     }
 }
 
-pub(super) fn problem(node: &Node, message: impl Into<String>) -> TemplateProblem {
+pub(super) fn problem(node: &Node, code: ProblemCode, message: impl Into<String>) -> TemplateProblem {
     let Node { file, line, column, path, .. } = node.clone();
-    TemplateProblem { file, line, column, path, message: message.into() }
+    TemplateProblem { file, line, column, path, code, message: message.into() }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::intrinsics::Resolver;
 use super::known_properties::{self, Mark};
+use super::problems::{ProblemCode, problem};
 use super::yaml::{Node, NodeKind, number};
 
 /// A map that is being read.
@@ -82,7 +83,7 @@ impl<'a> Properties<'a> {
     /// A required string.
     pub(super) fn required(&self, name: &str) -> Option<String> {
         if self.node.get(name).is_none() {
-            self.resolver.problems.at(&self.node, format!("{name} is missing"));
+            self.resolver.problems.missing(&self.node, format!("{name} is missing"));
         }
         self.text(name)
     }
@@ -141,12 +142,12 @@ impl<'a> Properties<'a> {
                 self.resolver.scan(value);
             }
             match mark {
-                None => self.resolver.problems.at(value, known_properties::unknown(key, name)),
+                None => self.resolver.problems.unknown_property(value, key, name),
                 Some(_) if !unread => {}
                 Some(Mark::Aws) => {}
                 Some(Mark::Refused) => {
                     let message = format!("{name} of {key} is not supported on this machine");
-                    self.resolver.problems.at(value, message);
+                    self.resolver.problems.unsupported(value, message);
                 }
                 Some(Mark::Runs | Mark::Warned) => {
                     self.resolver.problems.ignored(value, format!("{name} of {key} has no effect on this machine"));
@@ -157,7 +158,12 @@ impl<'a> Properties<'a> {
 
     /// Records a problem.
     pub(super) fn wrong<T>(&self, place: &Node, message: impl Into<String>) -> Option<T> {
-        self.resolver.problems.at(place, message);
+        self.refuse(ProblemCode::Invalid, place, message)
+    }
+
+    /// Records a problem of this kind.
+    pub(super) fn refuse<T>(&self, code: ProblemCode, place: &Node, message: impl Into<String>) -> Option<T> {
+        self.resolver.problems.add(problem(place, code, message));
         None
     }
 }

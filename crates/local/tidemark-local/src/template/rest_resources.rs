@@ -43,7 +43,7 @@ pub(super) fn add(resolver: &Resolver<'_>, stack: &mut Stack) {
             Some(body) if own.get("paths").is_some_and(|paths| paths.entries().is_empty()) => body,
             Some(body) => {
                 let message = "a Body beside an AWS::ApiGateway::Method is not supported on this machine";
-                resolver.problems.at(&body, message);
+                resolver.problems.unsupported(&body, message);
                 continue;
             }
             None => own,
@@ -69,7 +69,7 @@ fn add_foreign(resolver: &Resolver<'_>, stack: &mut Stack) {
                 found.gateway_responses.extend(gateway_responses::of_document(&responses, resolver));
             } else {
                 let message = format!("{id} is left out: {api} is not an {} of this template", resources::GATEWAY_REST);
-                resolver.problems.ignored(&properties.node, message);
+                resolver.problems.left_out(&properties.node, message);
             }
         }
     }
@@ -112,7 +112,7 @@ impl<'a> Parts<'a> {
             stage.finish(resources::REST_STAGE);
             if names.len() > 1 {
                 let message = format!("only one stage is supported on this machine, and {} is the first", names[0]);
-                self.resolver.problems.at(&stage.node, message);
+                self.resolver.problems.unsupported(&stage.node, message);
             } else {
                 (api.stage_variables, api.throttle) = (variables, throttle);
             }
@@ -171,7 +171,7 @@ impl<'a> Parts<'a> {
     fn operation(&self, method: &Properties<'_>) -> Node {
         let mut entries = vec![("security".to_owned(), self.security(method))];
         if let Some(key) = method.raw("ApiKeyRequired").filter(|key| key.as_text() != Some("false")) {
-            self.resolver.problems.ignored(key, authorizers::KEYS_IGNORED);
+            self.resolver.problems.unchecked(key, authorizers::KEYS_IGNORED);
         }
         let mut parameters = Vec::new();
         for (name, is_required) in method.raw("RequestParameters").map(Node::entries).unwrap_or_default() {
@@ -213,7 +213,7 @@ impl<'a> Parts<'a> {
         let requirement = match (kind.as_str(), authorizer) {
             ("NONE", _) => None,
             ("AWS_IAM", _) => {
-                self.resolver.problems.ignored(place, routes::IAM_IGNORED);
+                self.resolver.problems.unchecked(place, routes::IAM_IGNORED);
                 None
             }
             ("CUSTOM" | "COGNITO_USER_POOLS", Some(id)) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::intrinsics::Resolver;
+use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::Node;
 use super::{authorizers, models, openapi, resources};
@@ -80,7 +81,7 @@ fn checks(event: &Properties<'_>, api: &str) -> RequestChecks {
     match (name.and_then(|name| Some((models?.remove(&name), name))), validates_body) {
         (Some((Some(schema), _)), true) => drop(checks.bodies.insert("application/json".to_owned(), schema)),
         (Some((None, name)), _) => {
-            event.resolver.problems.at(&model.node, format!("{name} is not one of the Models of {api}"));
+            event.resolver.problems.unknown(&model.node, format!("{name} is not one of the Models of {api}"));
         }
         _ => {}
     }
@@ -139,7 +140,7 @@ fn api_of(event: &Properties<'_>, property: &str, kind: &str, implicit: &str) ->
     if id == implicit || found.and_then(Node::as_text) == Some(kind) {
         return Some(id);
     }
-    event.wrong(node, format!("{id} is not an {kind} of this template"))
+    event.refuse(ProblemCode::UnknownName, node, format!("{id} is not an {kind} of this template"))
 }
 
 /// Checks a key such as `GET /things/{id}`.

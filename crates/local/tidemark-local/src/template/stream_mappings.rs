@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::{Node, NodeKind};
 use super::{intrinsics::Resolver, resources};
@@ -116,7 +117,7 @@ fn read_mapping(id: &str, stream: Option<StreamRef>, event: &Properties<'_>, key
 
 fn table(event: &Properties<'_>, source: &str) -> Option<String> {
     let Some(node) = event.raw(source) else {
-        return event.wrong(&event.node, format!("{source} is missing"));
+        return event.refuse(ProblemCode::Missing, &event.node, format!("{source} is missing"));
     };
     match event.get(source)?.kind {
         NodeKind::StreamOf(table) => Some(table),
@@ -187,13 +188,18 @@ fn destination(event: &Properties<'_>) -> Option<String> {
     let arn = on_failure.required("Destination");
     on_failure.finish("AWS::Lambda::EventSourceMapping.DestinationConfig.OnFailure");
     if kind.is_some_and(|kind| kind != "SQS") {
-        return event
-            .wrong(&on_failure.node, "only queues are supported for failed batches on this machine: Type must be SQS");
+        return event.refuse(
+            ProblemCode::Unsupported,
+            &on_failure.node,
+            "only queues are supported for failed batches on this machine: Type must be SQS",
+        );
     }
     let arn = arn?;
     let place = on_failure.raw("Destination").unwrap_or(&on_failure.node);
     let queue = queue_of(event.resolver, &arn);
-    queue.or_else(|| event.wrong(place, format!("{arn} is not the ARN of a queue of this template")))
+    queue.or_else(|| {
+        event.refuse(ProblemCode::UnknownName, place, format!("{arn} is not the ARN of a queue of this template"))
+    })
 }
 
 fn queue_of(resolver: &Resolver<'_>, arn: &str) -> Option<String> {

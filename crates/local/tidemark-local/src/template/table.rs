@@ -22,7 +22,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     }
     for required in ["KeySchema", "AttributeDefinitions"] {
         if !create.contains_key(required) {
-            properties.resolver.problems.at(resource, format!("{required} is missing"));
+            properties.resolver.problems.missing(resource, format!("{required} is missing"));
         }
     }
     let indexes: Vec<Value> =

@@ -88,7 +88,7 @@ pub(super) fn function_subscription(function: &str, event: &Properties<'_>) -> O
     if let Some(through_queue) = event.get("SqsSubscription").filter(|node| node.as_text() != Some("false")) {
         let message =
             "SqsSubscription is not supported on this machine: write a queue, a subscription and an SQS event";
-        event.resolver.problems.at(&through_queue, message);
+        event.resolver.problems.unsupported(&through_queue, message);
     }
     event.finish("AWS::Serverless::Function.Events{}.SNS");
     let (topic, endpoint) = (topic?, Endpoint::Function(function.to_owned()));

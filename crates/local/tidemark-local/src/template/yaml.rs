@@ -10,7 +10,7 @@ use std::sync::Arc;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::Value;
 
-use super::problems::TemplateProblem;
+use super::problems::{ProblemCode, TemplateProblem, problem};
 
 /// Maximum nesting of a template; AWS's limit is far lower.
 const DEPTH_MAX: usize = 64;
@@ -179,6 +179,7 @@ impl<'a> Loader<'a> {
             line: error.marker().line(),
             column: error.marker().col() + 1,
             path: String::new(),
+            code: ProblemCode::Unreadable,
             message: format!("not YAML: {}", error.info()),
         };
         match self.events.next() {
@@ -304,7 +305,7 @@ impl<'a> Loader<'a> {
     }
 
     fn problem(&self, span: &Span, message: impl Into<String>) -> TemplateProblem {
-        super::problems::problem(&self.at(span, NodeKind::List(Vec::new())), message)
+        problem(&self.at(span, NodeKind::List(Vec::new())), ProblemCode::Unreadable, message)
     }
 }
 

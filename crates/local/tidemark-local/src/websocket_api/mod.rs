@@ -333,9 +333,10 @@ impl WebSocketServer {
 /// The function's response; `None` if it fails, exceeds its timeout, or has an invalid result.
 async fn call(route: &Route, event: &Value) -> Option<IntegrationResponse> {
     let invocation = route.pool.invoke(event.to_string().into());
-    let invocation = tokio::time::timeout(route.timeout, invocation).await.ok()?.ok()?;
+    let function = route.pool.function();
+    let invocation = tokio::time::timeout(function.time_limit(route.timeout), invocation).await.ok()?.ok()?;
     let read = integration_response::read(&invocation.outcome.ok()?);
-    let function = route.pool.function().short_name();
+    let function = function.short_name();
     read.inspect_err(|why| tracing::error!("{function} | its result is no response of a WebSocket API: {why}")).ok()
 }
 

@@ -70,7 +70,7 @@ impl Apis {
         let stage = Stage::new("", EVENTS.trim());
         stage.add_resources(&APIS.replace("ISSUER", issuer));
         let running = stage.start().await;
-        assert_eq!(running.ignored, []);
+        assert_eq!(running.template.ignored, []);
         Self { stage, running }
     }
 

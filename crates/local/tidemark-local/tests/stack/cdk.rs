@@ -1,12 +1,14 @@
 //! A program of the CDK runs from `cdk.out`: its template, its manifest and its assets.
 
 use crate::support::{Stage, test_functions};
-use clap::Parser as _;
+use clap::{Parser as _, ValueEnum as _};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tidemark_local::cdk::CdkError;
 use tidemark_local::cli::Options;
 use tidemark_local::startup::RunningStack;
+use tidemark_local::template::ProblemCode;
+use tidemark_local::testing::{Stack, TestError};
 
 const MANIFEST: &str = r#"{
   "version": "48.0.0",
@@ -76,6 +78,17 @@ async fn rest_api_of_the_cdk_runs_from_its_folder() {
     running.stop().await;
 }
 
+#[tokio::test]
+async fn test_library_finds_the_template_in_a_cdk_folder() {
+    let folder = cdk_out();
+    let stack = Stack::template(folder.path()).start().await.unwrap();
+    assert_eq!(stack.invoke("Fn9270CBC0", json!({ "n": 1 })).await.unwrap(), json!({ "n": 1 }));
+    stack.stop().await;
+    std::fs::remove_file(folder.path().join("manifest.json")).unwrap();
+    let error = Stack::template(folder.path()).start().await.unwrap_err();
+    assert!(matches!(error, TestError::Cdk(CdkError::Manifest(..))), "{error}");
+}
+
 #[test]
 fn folder_without_exactly_one_stack_is_refused_by_name() {
     let folder = cdk_out();
@@ -121,5 +134,28 @@ async fn check_gives_findings_that_programs_read() {
     );
     assert_eq!(check("--strict").1[0]["severity"], "error");
     let (is_good, findings) = check("--parameter Nobody=1");
-    assert_eq!((is_good, &findings[0]["code"]), (false, &json!("invalid")), "{findings}");
+    assert_eq!((is_good, &findings[0]["code"]), (false, &json!("unknown-name")), "{findings}");
+    // An error by --strict is the same finding.
+    for (part, code) in [
+        ("Layers: ['arn:x']", "left-out"),
+        ("KmsKeyArn: x", "no-effect"),
+        ("Timeout: 1000", "invalid"),
+        ("Role: !Ref No", "unknown-name"),
+    ] {
+        let before = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
+        stage.replace("      Timeout: 29\n", &format!("      {part}\n"));
+        let findings = check("--strict").1;
+        let codes: Vec<_> = findings.as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
+        assert!(codes.contains(&&json!(code)), "{part}: {findings}");
+        std::fs::write(stage.path("template.yaml"), before).unwrap();
+    }
+}
+
+#[test]
+fn finding_codes_are_those_of_the_documentation() {
+    let docs = include_str!("../../../../../docs/any-template.md");
+    let rows = docs.lines().skip_while(|line| !line.starts_with("| code |")).skip(2);
+    let rows = rows.map_while(|line| line.strip_prefix("| `")?.split('`').next());
+    let codes = ProblemCode::value_variants().iter().map(|code| json!(code));
+    assert_eq!(rows.map(|code| json!(code)).collect::<Vec<_>>(), codes.collect::<Vec<_>>());
 }

@@ -27,7 +27,7 @@ async fn listener_passes_requests_to_its_rules_target_group() {
     stage.add_resources(BALANCER);
     stage.add_resources(LISTS.trim_matches('\n'));
     let running = stage.start().await;
-    assert_eq!(running.ignored, []);
+    assert_eq!(running.template.ignored, []);
     let apis = &running.admin.addresses.apis;
     let url = &apis.iter().find(|api| api.name == "Listener").unwrap().url;
     let ask = |path: &str| {

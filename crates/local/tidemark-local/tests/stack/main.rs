@@ -17,6 +17,7 @@ mod build;
 #[cfg(feature = "models")]
 mod cdk;
 mod connections_api;
+mod debug;
 mod documented;
 mod fifo_topics;
 #[cfg(all(feature = "buckets", feature = "jwt", feature = "kinesis"))]
@@ -36,6 +37,8 @@ mod page;
 mod process;
 mod queue_api;
 mod queues;
+#[cfg(feature = "watch")]
+mod reload;
 mod secrets;
 mod ssm;
 mod streaming;

@@ -61,7 +61,8 @@ impl LambdaDecider {
 
     async fn ask(&self, event: &Value) -> Result<Decision, Refusal> {
         let invocation = self.pool.invoke(event.to_string().into());
-        let outcome = match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
+        let limit = self.pool.function().time_limit(INTEGRATION_TIMEOUT);
+        let outcome = match tokio::time::timeout(limit, invocation).await {
             Ok(Ok(Invocation { outcome, .. })) => outcome,
             Ok(Err(error)) => return self.failed(&error.to_string()),
             Err(_) => return self.failed("it took too long"),

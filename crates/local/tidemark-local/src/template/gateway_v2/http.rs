@@ -56,7 +56,7 @@ fn authorizer(route: &Route, resolver: &Resolver<'_>) -> RouteAuthorizer {
     match (kind.as_str(), &route.authorizer) {
         ("NONE", _) => RouteAuthorizer::None,
         ("AWS_IAM", _) => {
-            resolver.problems.ignored(place, routes::IAM_IGNORED);
+            resolver.problems.unchecked(place, routes::IAM_IGNORED);
             RouteAuthorizer::None
         }
         ("JWT" | "CUSTOM", Some(id)) => RouteAuthorizer::Named(id.clone()),

@@ -48,7 +48,7 @@ impl GatewayParts {
             for other in sockets {
                 let message =
                     format!("only one WebSocket API is supported on this machine, and {} is the first", api.id);
-                resolver.problems.at(&other.place, message);
+                resolver.problems.unsupported(&other.place, message);
             }
             stack.web_socket_api = self.websocket(api, resolver, &stack.functions);
         }
@@ -63,7 +63,7 @@ impl GatewayParts {
         let stage = stages.next()?;
         for other in stages {
             let message = format!("only one stage is supported on this machine, and {} is the first", stage.name);
-            resolver.problems.at(&other.place, message);
+            resolver.problems.unsupported(&other.place, message);
         }
         Some(stage)
     }
@@ -77,7 +77,7 @@ impl GatewayParts {
         let found = self.integrations.iter().find(|integration| integration.id == route.target);
         if found.is_none() {
             let message = format!("{} is not an {} of this template", route.target, resources::GATEWAY_INTEGRATION);
-            resolver.problems.at(&route.target_place, message);
+            resolver.problems.unknown(&route.target_place, message);
         }
         found
     }
@@ -88,7 +88,7 @@ fn function_of(resolver: &Resolver<'_>, functions: &[Function], uri: &str, place
     let arn = targets::invoked(uri);
     let found = functions.iter().position(|function| arn::function(&function.name) == arn);
     if found.is_none() {
-        resolver.problems.at(place, format!("{arn} is not a function of this template"));
+        resolver.problems.unknown(place, format!("{arn} is not a function of this template"));
     }
     found
 }

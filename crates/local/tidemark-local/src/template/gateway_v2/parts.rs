@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::super::authorizers;
 use super::super::http_api::{cors_of, throttle};
 use super::super::intrinsics::Resolver;
+use super::super::problems::ProblemCode;
 use super::super::properties::Properties;
 use super::super::resources;
 use super::super::rest_api::stage_variables;
@@ -78,7 +79,10 @@ pub(super) fn read_api(id: &str, properties: &Properties<'_>) -> Option<Api> {
     let protocol = match protocol.as_deref().unwrap_or("HTTP") {
         "WEBSOCKET" => {
             if let Some(node) = properties.raw("Body") {
-                properties.resolver.problems.at(node, "a Body of a WebSocket API is not supported on this machine");
+                properties
+                    .resolver
+                    .problems
+                    .unsupported(node, "a Body of a WebSocket API is not supported on this machine");
             }
             let expression = properties.required("RouteSelectionExpression")?;
             let place = properties.raw("RouteSelectionExpression")?;
@@ -92,7 +96,7 @@ pub(super) fn read_api(id: &str, properties: &Properties<'_>) -> Option<Api> {
             properties.raw("RouteSelectionExpression");
             if let Some(node) = properties.raw("BodyS3Location") {
                 let message = "BodyS3Location is not supported on this machine: write the document as Body";
-                properties.resolver.problems.at(node, message);
+                properties.resolver.problems.unsupported(node, message);
             }
             let route_key = properties.text("RouteKey").unwrap_or_else(|| "$default".to_owned());
             let cors = properties.raw("CorsConfiguration").and_then(|node| cors_of(properties, node));
@@ -147,7 +151,7 @@ pub(super) fn read_route(id: &str, properties: &Properties<'_>) -> Option<Route>
     let scopes = properties.texts("AuthorizationScopes");
     let response_selection = with_place("RouteResponseSelectionExpression");
     if let Some(key) = properties.raw("ApiKeyRequired") {
-        properties.resolver.problems.ignored(key, "API keys are not checked on this machine");
+        properties.resolver.problems.unchecked(key, "API keys are not checked on this machine");
     }
     properties.finish(resources::GATEWAY_ROUTE);
     let (api, key, target) = (api?, key?, target?);
@@ -172,8 +176,11 @@ pub(super) fn read_integration(id: &str, properties: &Properties<'_>) -> Option<
     api?;
     if kind? != "AWS_PROXY" {
         let place = properties.raw("IntegrationType").unwrap_or(&properties.node);
-        return properties
-            .wrong(place, "only functions are supported on this machine: IntegrationType must be AWS_PROXY");
+        return properties.refuse(
+            ProblemCode::Unsupported,
+            place,
+            "only functions are supported on this machine: IntegrationType must be AWS_PROXY",
+        );
     }
     let (place, uri) = (properties.raw("IntegrationUri")?.clone(), uri?);
     let timeout = timeout_ms.map(Duration::from_millis);
@@ -213,7 +220,7 @@ fn is_a(resolver: &Resolver<'_>, place: &Node, id: &str, kind: &str) -> bool {
     let resource = resolver.resources.iter().find(|(other, _)| other == id);
     let found = resource.and_then(|(_, resource)| resource.get("Type")).and_then(Node::as_text);
     if found != Some(kind) {
-        resolver.problems.at(place, format!("{id} is not an {kind} of this template"));
+        resolver.problems.unknown(place, format!("{id} is not an {kind} of this template"));
     }
     found == Some(kind)
 }

@@ -19,7 +19,7 @@ impl GatewayParts {
     pub(super) fn websocket(&self, api: &Api, resolver: &Resolver<'_>, functions: &[Function]) -> Option<WebSocketApi> {
         let Protocol::WebSocket { selection } = &api.protocol else { return None };
         let Some(stage) = self.stage(api, resolver) else {
-            resolver.problems.at(&api.place, format!("{} has no {}", api.id, resources::GATEWAY_STAGE));
+            resolver.problems.missing(&api.place, format!("{} has no {}", api.id, resources::GATEWAY_STAGE));
             return None;
         };
         let mut routes: Vec<WebSocketRoute> = Vec::new();
@@ -32,7 +32,7 @@ impl GatewayParts {
         }
         for (key, (place, _)) in &stage.route_throttles {
             if !self.routes_of(api).any(|route| route.key == *key) {
-                resolver.problems.at(place, format!("there is no route {key}"));
+                resolver.problems.unknown(place, format!("there is no route {key}"));
             }
         }
         Some(WebSocketApi {
@@ -80,7 +80,7 @@ impl GatewayParts {
     fn websocket_authorizer(&self, route: &Route, resolver: &Resolver<'_>) -> Option<LambdaAuthorizer> {
         let (kind, place) = route.authorization.as_ref().filter(|(kind, _)| kind != "NONE")?;
         if kind == "AWS_IAM" {
-            resolver.problems.ignored(place, routes::IAM_IGNORED);
+            resolver.problems.unchecked(place, routes::IAM_IGNORED);
             return None;
         }
         let chosen = self

@@ -84,7 +84,7 @@ fn with_mapping(more: &str) -> String {
 fn the_template_of_the_suite_is_supported() {
     let yaml = include_str!("../../../../../../template.yaml");
     match read(yaml, &BTreeMap::new()).and_then(Template::strict) {
-        Ok(stack) => assert!(stack.tables.iter().any(|table| table.name == "qit-db-local")),
+        Ok(template) => assert!(template.stack.tables.iter().any(|table| table.name == "qit-db-local")),
         Err(error) => panic!("{error}"),
     }
     let stage = BTreeMap::from([("Stage".to_owned(), "beta".to_owned())]);

@@ -15,7 +15,7 @@ use tidemark_local::start_error::StartError;
 use tidemark_local::startup::RunningStack;
 
 /// Long, because the machine may be busy with other tests; a passing test never waits so long.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a template, the test function's recording and the data.
 pub(crate) struct Stage {
