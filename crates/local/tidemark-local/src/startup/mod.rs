@@ -1,5 +1,6 @@
 //! Starts a stack in order, and stops it.
 
+mod binaries;
 mod data_folder;
 mod mappings;
 
@@ -15,17 +16,19 @@ use tidemark_engine::{Engine, EngineError, Storage};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use self::binaries::prepare;
+use self::binaries::{build, folder_of, paths};
 use crate::admin_routes::{Addresses, AdminState};
 use crate::api_addresses;
 use crate::arn;
 use crate::aws_domains::AwsDomains;
 use crate::buckets::Buckets;
-use crate::build::{self, Binaries};
+use crate::build::Binaries;
 use crate::cli::Options;
 use crate::dynamic_references;
 use crate::dynamodb::{self, Identity};
 use crate::faults::Faults;
-use crate::functions::{Endpoints, Functions, binary_in};
+use crate::functions::{Endpoints, Functions};
 use crate::http_api::HttpApis;
 use crate::kinesis::{self, Kinesis};
 use crate::left_out;
@@ -325,19 +328,6 @@ pub(crate) fn read(options: &Options) -> Result<Template, StartError> {
     Ok(template)
 }
 
-/// Finds and builds the functions of a template that does not run yet.
-///
-/// # Errors
-/// [`StartError::Build`].
-pub(crate) async fn prepare(options: &Options, template: &Template) -> Result<(), StartError> {
-    build(options, folder_of(options), &template.stack).await.map(drop)
-}
-
-/// The folder of the template.
-fn folder_of(options: &Options) -> &Path {
-    options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// Reads the template of `--template`. With `--strict`, ignored parts are errors.
 ///
 /// # Errors
@@ -404,39 +394,6 @@ async fn start_dynamodb(
     })?;
     let url = engine.url();
     Ok((Some(engine), url, Identity::local()))
-}
-
-/// Finds and builds the functions' binaries, unless the stack uses existing ones.
-async fn build(options: &Options, folder: &Path, stack: &Stack) -> Result<Option<Binaries>, StartError> {
-    if options.no_build {
-        return Ok(None);
-    }
-    let sources: Vec<Function> = stack.functions.iter().filter(|function| !function.is_built).cloned().collect();
-    let found = build::find(folder, &sources).await?;
-    let binaries = found.values().cloned().collect();
-    let built = match options.build_once {
-        true => build::build_once(&options.profile, binaries).await?,
-        false => build::build(&options.profile, &binaries).await?,
-    };
-    Ok(Some(Binaries { found, built }))
-}
-
-/// The path of each function's binary, by logical id.
-fn paths(options: &Options, template: &Path, stack: &Stack, binaries: Option<&Binaries>) -> BTreeMap<String, PathBuf> {
-    let (is_built, others): (Vec<_>, Vec<_>) = stack.functions.iter().partition(|function| function.is_built);
-    let template = template.canonicalize().unwrap_or_else(|_| template.to_owned());
-    let assets = is_built
-        .into_iter()
-        .map(|function| (function.logical_id.clone(), template.join(&function.code_uri).join("bootstrap")));
-    if let Some(Binaries { found, built }) = binaries {
-        let own = found.iter().filter_map(|(id, binary)| Some((id.clone(), built.get(binary)?.clone())));
-        return own.chain(assets).collect();
-    }
-    let own = || std::env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
-    let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
-    let folder = folder.canonicalize().unwrap_or(folder);
-    let others = others.into_iter().map(|function| (function.logical_id.clone(), binary_in(&folder, function)));
-    others.chain(assets).collect()
 }
 
 /// Starts an instance of each function, and watches the sources with `--watch`. A function of other
