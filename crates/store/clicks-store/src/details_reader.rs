@@ -61,7 +61,7 @@ impl ClickDetailsReader {
     /// The clicks of a target on all its days.
     ///
     /// # Errors
-    /// Also if the target has more days than clicks of this suite can have: [`DAY_PAGES_MAX`].
+    /// Also if the target has more days than clicks of this suite can have: 20 pages.
     pub async fn total(&self, target: &ClickTarget) -> Result<u64, StoreError> {
         let mut query = self.rollup.query("target").with("target", target.as_str());
         let mut total = 0;
