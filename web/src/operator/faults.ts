@@ -40,15 +40,15 @@ export function isAnyOn(faults: Faults): boolean {
 }
 
 function isActive(value: unknown): boolean {
-  return isObject(value) ? Object.values(value).some(isActive) : typeof value === 'number' && value > 0;
+  return isObject(value) ? Object.values(value).some(isActive) : value === true || Number(value) > 0;
 }
 
 /** The faults after a switch. Replies of DynamoDB have one form, so its two switches exclude each other. */
 export function switched(faults: Faults, name: FaultName, on: boolean): Faults {
   const { part, field, ...values } = SWITCHES[name];
-  const others = part === 'engine' ? {} : partOf(faults, part);
-  const reply = 'reply' in values && on ? { failure_reply: values.reply } : {};
-  return { ...faults, [part]: { ...others, [field]: on ? values.on : values.off, ...reply } };
+  const others = partOf(faults, part);
+  const reply = 'reply' in values && on ? { fail_before: {}, fail_after: {}, failure_reply: values.reply } : {};
+  return { ...faults, [part]: { ...others, ...reply, [field]: on ? values.on : values.off } };
 }
 
 /** The function that has the faults of functions; `null`: all of them. */

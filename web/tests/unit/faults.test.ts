@@ -27,6 +27,16 @@ test('a switch keeps the faults that others have set', () => {
   assert.equal(isAnyOn(switched(on, 'killAfter', false)), true);
 });
 
+test('a switch of DynamoDB keeps the other faults of the engine', () => {
+  const others: Faults = { ...none, engine: { throttle: true, delay_ms: 5, fail_before: {}, fail_after: {} } };
+  assert.equal(isAnyOn(others), true);
+  const off = switched(switched(others, 'lose', true), 'lose', false)['engine'];
+  assert.deepEqual(
+    { ...(off as object), failure_reply: null },
+    { ...(others['engine'] as object), failure_reply: null },
+  );
+});
+
 test('lost replies and throttling exclude each other', () => {
   const both = switched(switched(none, 'throttle', true), 'lose', true);
   assert.deepEqual([isOn(both, 'throttle'), isOn(both, 'lose')], [false, true]);

@@ -69,17 +69,14 @@ async fn run() -> anyhow::Result<ExitCode> {
     };
     println!("{}", banner::text(&running));
     reload::keep_ports(&mut options, &running);
+    let mut failed = None;
     loop {
-        tokio::select! {
+        let template = tokio::select! {
             _ = interrupt.recv() => break,
             _ = terminate.recv() => break,
-            () = running.template_changed() => {}
-        }
-        running = tokio::select! {
-            next = reload::run(running, &options) => next?,
-            _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
-            _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
+            template = reload::changed(&running, &options, failed.take()) => template,
         };
+        (running, failed) = reload::replace(running, &options, template).await?;
     }
     tracing::info!("stopping");
     tokio::select! {

@@ -38,50 +38,66 @@ pub fn keep_ports(options: &mut Options, running: &RunningStack) {
     }
 }
 
-/// Starts the stack again if a part of its template has changed.
-///
-/// # Errors
-/// [`StartError`] if neither the new template starts nor the one before.
-pub async fn run(mut running: RunningStack, options: &Options) -> Result<RunningStack, StartError> {
-    // Again after a start: the template may have changed meanwhile.
+/// Waits until the template has changed and its functions are built; without `--watch` for ever.
+/// `failed` is a template that did not start.
+pub async fn changed(running: &RunningStack, options: &Options, failed: Option<Template>) -> Template {
+    if !options.watch {
+        return std::future::pending().await;
+    }
+    // At first without a wait: the template may have changed while the stack started.
+    let mut known = failed.as_ref();
     let mut is_first = true;
     loop {
-        let template = match startup::read(options) {
-            Ok(template) => template,
-            Err(error) => return Ok(unchanged(running, error)),
-        };
-        let changes = changes(&running.template.stack, &template.stack);
-        if changes.is_empty() && template.files == running.template.files {
-            if is_first {
-                tracing::info!("the template has changed, but nothing that runs here");
-            }
-            return Ok(running);
+        match startup::read(options) {
+            Ok(template) if known.is_some_and(|failed| difference(failed, &template).is_none()) => {}
+            Ok(template) => match difference(&running.template, &template) {
+                None if is_first => {}
+                None => tracing::info!("the template has changed, but nothing that runs here"),
+                Some(changes) => {
+                    tracing::info!("the template has changed: {changes}");
+                    match startup::prepare(options, &template).await {
+                        Ok(()) => return template,
+                        Err(error) => unchanged(error),
+                    }
+                }
+            },
+            Err(error) => unchanged(error),
         }
-        tracing::info!("the template has changed: {changes}");
-        if let Err(error) = startup::prepare(options, &template).await {
-            return Ok(unchanged(running, error));
-        }
-        let (started, before) = (Instant::now(), running.template.clone());
-        running.stop().await;
-        running = match RunningStack::start_with(options, template).await {
-            Ok(running) => running,
-            Err(error) => {
-                tracing::error!("{:#}", Error::new(error));
-                tracing::error!("the stack starts again with the template that it had");
-                return start_again(options, before).await;
-            }
-        };
-        // Printing fails if the reader of the first text has gone.
-        drop(writeln!(std::io::stdout(), "{}", banner::text(&running)));
-        is_first = false;
-        tracing::info!("started again in {:.1} s", started.elapsed().as_secs_f64());
+        running.template_changed().await;
+        (known, is_first) = (None, false);
     }
 }
 
-fn unchanged(running: RunningStack, error: StartError) -> RunningStack {
+/// Stops the stack, and starts it with a changed template. If that fails, starts it with the template
+/// that it had, and returns the other one.
+///
+/// # Errors
+/// [`StartError`] if neither starts.
+pub async fn replace(
+    running: RunningStack,
+    options: &Options,
+    template: Template,
+) -> Result<(RunningStack, Option<Template>), StartError> {
+    let (started, before) = (Instant::now(), running.template.clone());
+    running.stop().await;
+    match RunningStack::start_with(options, template.clone()).await {
+        Ok(running) => {
+            // Printing fails if the reader of the first text has gone.
+            drop(writeln!(std::io::stdout(), "{}", banner::text(&running)));
+            tracing::info!("started again in {:.1} s", started.elapsed().as_secs_f64());
+            Ok((running, None))
+        }
+        Err(error) => {
+            tracing::error!("{:#}", Error::new(error));
+            tracing::error!("the stack starts again with the template that it had");
+            Ok((start_again(options, before).await?, Some(template)))
+        }
+    }
+}
+
+fn unchanged(error: StartError) {
     tracing::error!("{:#}", Error::new(error));
-    tracing::error!("the stack stays as it was");
-    running
+    tracing::error!("the stack stays as it was; after a change of another file, save the template again");
 }
 
 async fn start_again(options: &Options, template: Template) -> Result<RunningStack, StartError> {
@@ -94,9 +110,10 @@ async fn start_again(options: &Options, template: Template) -> Result<RunningSta
     RunningStack::start_with(options, template).await
 }
 
-/// The resources that changed, are new or are gone; empty if there are none.
-fn changes(before: &Stack, after: &Stack) -> String {
-    let (before, after) = (parts(before), parts(after));
+/// The resources that changed, are new or are gone; `None` if nothing did.
+fn difference(before: &Template, after: &Template) -> Option<String> {
+    let same_files = before.files == after.files;
+    let (before, after) = (parts(&before.stack), parts(&after.stack));
     let named = |title: &str, parts: &BTreeMap<String, String>, is: &dyn Fn(&str, &String) -> bool| {
         let ids: Vec<&str> = parts.keys().map(String::as_str).filter(|id| is(id, &parts[*id])).collect();
         (!ids.is_empty()).then(|| format!("{title} {}", ids.join(", ")))
@@ -106,7 +123,8 @@ fn changes(before: &Stack, after: &Stack) -> String {
         named("new", &after, &|id, _| !before.contains_key(id)),
         named("gone", &before, &|id, _| !after.contains_key(id)),
     ];
-    lists.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let changes = lists.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    (!changes.is_empty() || !same_files).then_some(changes)
 }
 
 /// What belongs to each resource, as text. Lines of the template do not count.

@@ -31,10 +31,10 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Whether the caller may list the objects of a bucket.
-    pub(super) fn may_list(&self, bucket: &str) -> Result<(), String> {
+    pub(super) fn may_list(&self, bucket: &str) -> bool {
         let resource = format!("arn:aws:s3:::{bucket}");
         let request = Request { action: "s3:ListBucket".to_owned(), resource, ..Request::default() };
-        self.policies.allow(&self.access_key, &request)
+        self.policies.may(&self.access_key, &request)
     }
 }
 

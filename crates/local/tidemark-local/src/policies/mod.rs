@@ -125,6 +125,14 @@ impl Policies {
         Err(format!("User: {session} is not authorized to perform: {action} on resource: {resource} {because}"))
     }
 
+    /// Whether `caller` may do `request`. The question leaves no trace in the log and the suggestions.
+    pub(crate) fn may(&self, caller: &str, request: &Request) -> bool {
+        let Some(held) = self.functions.get(caller) else { return true };
+        let matched = held.role.statements.iter().filter(|statement| statement::matches(statement, request).is_ok());
+        let effects: Vec<_> = matched.map(|statement| statement.effect).collect();
+        !effects.is_empty() && !effects.contains(&Effect::Deny)
+    }
+
     /// [`Policies::allow`] for the caller that signed a request with these headers.
     ///
     /// # Errors

@@ -104,7 +104,7 @@ impl Queues {
 
     /// The bodies of all messages of a queue, in the order of sending; `None` without such a queue.
     pub(crate) fn bodies(&self, id: &str) -> Option<Vec<String>> {
-        Some(self.get(id)?.first(usize::MAX).into_iter().map(|message| message.body).collect())
+        Some(self.get(id)?.first(usize::MAX, self.clock.instant()).into_iter().map(|message| message.body).collect())
     }
 
     /// Receives messages, and moves those that were received too often to the dead-letter queue.

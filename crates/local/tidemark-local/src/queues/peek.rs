@@ -15,9 +15,7 @@ impl Queues {
     /// The first messages of the queue `id`; `None` without such a queue.
     pub(crate) fn peek(&self, id: &str) -> Option<Value> {
         let now = self.clock.instant();
-        let messages: Vec<_> = self.get(id)?.first(SHOWN_MAX);
-        let items: Vec<_> =
-            messages.iter().filter(|message| message.expires > now).map(|one| shown(one, now)).collect();
+        let items: Vec<_> = self.get(id)?.first(SHOWN_MAX, now).iter().map(|one| shown(one, now)).collect();
         Some(json!({ "items": items, "max": SHOWN_MAX }))
     }
 }

@@ -286,9 +286,9 @@ impl Queue {
         busy.filter_map(|message| message.group.clone()).collect()
     }
 
-    /// Up to `max` messages in the order of sending. They are not received.
-    pub(super) fn first(&self, max: usize) -> Vec<Message> {
-        self.lock().messages.iter().take(max).cloned().collect()
+    /// Up to `max` messages that have not expired, in the order of sending. They are not received.
+    pub(super) fn first(&self, max: usize, now: Instant) -> Vec<Message> {
+        self.lock().messages.iter().filter(|message| message.expires > now).take(max).cloned().collect()
     }
 
     /// When the next message becomes visible, if one is waiting for it.

@@ -184,6 +184,8 @@ impl RunningStack {
         let own = own.merge(other_services::router()).merge(page);
         let router = routing::router(&shared, Arc::clone(&secrets), own);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
+        // Ends them if a later part does not start.
+        let guard = stop_servers.clone().drop_guard();
         for listener in listeners {
             let server = listen::serve(listener, router.clone(), stop_servers.clone());
             servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
@@ -204,6 +206,7 @@ impl RunningStack {
             servers.spawn(stop_servers.clone().run_until_cancelled_owned(metering));
         }
         servers.close();
+        guard.disarm();
 
         let mut running = Self {
             stack,

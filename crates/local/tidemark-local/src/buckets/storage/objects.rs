@@ -15,6 +15,10 @@ use super::index::{BucketRow, Index, Version};
 use super::{Attempt, Failure, Storage, answer, caller, refused, signed, timestamp};
 use crate::buckets::access::Reader;
 
+/// The refusal of a read of a missing key, to who may not list the bucket.
+const HIDDEN_KEY: &str =
+    "The key does not exist, and the caller may not list the bucket (s3:ListBucket), so that S3 forbids the read.";
+
 /// An object that is open for reading.
 pub(super) struct Opened {
     pub(super) version: Version,
@@ -77,8 +81,8 @@ impl Storage {
         };
         self.index(open).await.map_err(|failure| {
             let is_missing = *failure.0.code() == S3ErrorCode::NoSuchKey;
-            match reader.filter(|_| is_missing).map(|reader| reader.may_list(&name)) {
-                Some(Err(sentence)) => S3Error::with_message(S3ErrorCode::AccessDenied, sentence).into(),
+            match reader {
+                Some(reader) if is_missing && !reader.may_list(&name) => refused(S3ErrorCode::AccessDenied, HIDDEN_KEY),
                 _ => failure,
             }
         })
