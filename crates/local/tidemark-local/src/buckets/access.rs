@@ -209,6 +209,14 @@ Resources:
         assert_eq!(copies("open/readable?versionId=1").await, Err("AccessDenied".to_owned()));
     }
 
+    #[test]
+    fn question_about_a_missing_key_suggests_no_permission() {
+        let LocalAccess(policies) = access();
+        let reader = |access_key: &str| Reader { policies: Arc::clone(&policies), access_key: access_key.to_owned() };
+        assert_eq!((reader("worker").may_list("open"), reader("a person").may_list("open")), (false, true));
+        assert!(!policies.suggested_yaml().contains("ListBucket"));
+    }
+
     #[tokio::test]
     async fn delete_objects_asks_for_each_object() {
         use s3s::dto::{Delete, ObjectIdentifier};

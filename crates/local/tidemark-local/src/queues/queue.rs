@@ -357,6 +357,15 @@ mod tests {
     }
 
     #[test]
+    fn expired_messages_hide_no_others_from_a_look() {
+        let (queue, start) = (queue(false, None), Instant::now());
+        send(&queue, "old", None, start);
+        send(&queue, "new", None, start + Duration::from_secs(30));
+        let seen = |seconds| queue.first(1, start + Duration::from_secs(seconds)).remove(0).body;
+        assert_eq!((seen(30), seen(61)), ("old".to_owned(), "new".to_owned()));
+    }
+
+    #[test]
     fn only_the_last_receipt_deletes() {
         let (queue, start) = (queue(false, None), Instant::now());
         send(&queue, "a", None, start);
