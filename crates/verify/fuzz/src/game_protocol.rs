@@ -116,7 +116,7 @@ fuzz_target!(|lines: &str| {
                 game = apply(game, &who, command, now_ms);
             }
             ClientMessage::Hello => game = apply(game, &who, Command::Connect, now_ms),
-            ClientMessage::Ping | ClientMessage::CatchUp { .. } => {}
+            ClientMessage::Ping | ClientMessage::CatchUp { .. } | ClientMessage::React { .. } => {}
         }
     }
 });
