@@ -178,13 +178,14 @@ fn misquoted_line(file: &str) -> Option<usize> {
     (at == At::Quoted).then_some(opened)
 }
 
-/// The rows of a file, each with its line, its day, and its log or problem. For the fuzz target
-/// only.
+/// A row's line, its day, and its log or problem.
+type FuzzedRow = (usize, Option<Date>, Result<Log, &'static str>);
+
+/// The rows of a file. For the fuzz target only.
 ///
 /// # Errors
 /// A problem if the file as a whole cannot be read.
-#[cfg(fuzzing)]
-pub fn rows(file: &[u8], today: Date) -> Result<Vec<(usize, Option<Date>, Result<Log, &'static str>)>, Problem> {
+pub fn rows(file: &[u8], today: Date) -> Result<Vec<FuzzedRow>, Problem> {
     let row = |row: Row| (row.line, row.date, row.read.map(|entry| entry.log).map_err(|(problem, _)| problem));
     Ok(read(file, today, uuid::Uuid::nil)?.into_iter().map(row).collect())
 }

@@ -39,7 +39,7 @@ use push::NotificationServices;
 use sign_in::{Mailer, Providers};
 
 pub use config::Config;
-#[cfg(fuzzing)]
+#[doc(hidden)]
 pub use import::rows as import_rows;
 pub use sign_in::Provider;
 
