@@ -159,8 +159,6 @@ const en = {
   themes: { auto: 'As the viewer prefers', light: 'Light', dark: 'Dark' },
   embedCode: 'HTML to paste into the page',
   counterAlt: 'Clicks',
-  copy: 'Copy',
-  copied: 'Copied',
 
   whoClicked: 'Who clicked',
   whoClickedLead:
@@ -332,8 +330,6 @@ const ja: typeof en = {
   themes: { auto: '閲覧者の設定に合わせる', light: 'ライト', dark: 'ダーク' },
   embedCode: 'ページに貼り付ける HTML',
   counterAlt: 'クリック数',
-  copy: 'コピー',
-  copied: 'コピーしました',
 
   whoClicked: '誰がクリックしたか',
   whoClickedLead:

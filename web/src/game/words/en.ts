@@ -107,8 +107,6 @@ export const en = {
   spectating: 'You are watching this game.',
   invite: 'Invite friends',
   inviteLink: 'Invite link',
-  copy: 'Copy',
-  copied: 'Copied',
   share: 'Share…',
   shareText: 'Join my drawing game',
   qr: 'QR code',

@@ -109,8 +109,6 @@ export const ja: Words = {
   spectating: '観戦中です。',
   invite: '友だちを招待',
   inviteLink: '招待リンク',
-  copy: 'コピー',
-  copied: 'コピーしました',
   share: '共有…',
   shareText: 'お絵かき当てで一緒に遊ぼう',
   qr: 'QRコード',
