@@ -35,7 +35,8 @@ pub(super) struct Authorizer {
 
 #[derive(Debug)]
 enum Decider {
-    Lambda(LambdaDecider),
+    // In a box, as the other one may be empty.
+    Lambda(Box<LambdaDecider>),
     Jwt(JwtVerifier),
 }
 
@@ -82,9 +83,10 @@ pub(crate) enum Refusal {
 pub(super) fn of_api(api: &HttpApi, functions: &Functions) -> Vec<(String, Arc<Authorizer>)> {
     let authorizer = |authorizer: &crate::stack::Authorizer| {
         let decider = match &authorizer.kind {
-            AuthorizerKind::Lambda(lambda) => {
-                Decider::Lambda(LambdaDecider::new(lambda.clone(), Arc::clone(functions.get(&lambda.function)?)))
-            }
+            AuthorizerKind::Lambda(lambda) => Decider::Lambda(Box::new(LambdaDecider::new(
+                lambda.clone(),
+                Arc::clone(functions.get(&lambda.function)?),
+            ))),
             AuthorizerKind::Jwt(jwt) => Decider::Jwt(JwtVerifier::new(jwt.clone())),
         };
         Some((authorizer.name.clone(), Arc::new(Authorizer { decider })))
