@@ -50,26 +50,36 @@ async fn a_key_with_another_target_is_refused() {
 }
 
 #[tokio::test]
-async fn details_turned_on_later_are_added_by_a_repair() {
-    let stack = Stack::with(&["--parameter", "ClickDetails=false"]).await.unwrap();
+async fn statistics_turned_on_later_are_added_by_a_repair() {
+    let off = ["--parameter", "ClickDetails=false", "--parameter", "ClickVisitors=false"];
+    let stack = Stack::with(&off).await.unwrap();
     for user in ["ann", "bob", "ann"] {
         stack.post("/clicks", &json!({"userId": user, "target": "/"})).await.unwrap();
     }
     stack.wait_for("/stats/total", &json!({"totalClicks": 3})).await.unwrap();
     assert_eq!(stack.get("/stats/targets").await.unwrap().json(), json!({"items": []}));
 
-    let stack = stack.restart_after_sigkill(&["--parameter", "ClickDetails=true"]).await.unwrap();
+    assert_eq!(stack.get("/stats/visitors").await.unwrap().json(), json!({"totalClicks": 0, "uniqueUsers": 0}));
+
+    let stack = stack
+        .restart_after_sigkill(&["--parameter", "ClickDetails=true", "--parameter", "ClickVisitors=true"])
+        .await
+        .unwrap();
     let targets =
         |clicks: u32, users: u32| json!({"items": [{"target": "/", "totalClicks": clicks, "uniqueUsers": users}]});
     stack.post("/clicks", &json!({"userId": "bob", "target": "/"})).await.unwrap();
     stack.wait_for("/stats/targets", &targets(1, 1)).await.unwrap();
+    stack.wait_for("/stats/visitors", &json!({"totalClicks": 1, "uniqueUsers": 1})).await.unwrap();
     let recount = async |flags: &[&str]| {
         let all = [&["tidemark", "recount", "--yes", "--endpoint", stack.dynamodb_url()][..], flags].concat();
         run(Command::parse_from(all)).await.unwrap()
     };
     assert_eq!(recount(&["--all"]).await, CommandOutcome::Success);
-    assert_eq!(recount(&["--details"]).await, CommandOutcome::Differences);
-    assert_eq!(recount(&["--details", "--repair"]).await, CommandOutcome::Success);
-    assert_eq!(recount(&["--details"]).await, CommandOutcome::Success);
+    for late in ["--details", "--visitors"] {
+        assert_eq!(recount(&[late]).await, CommandOutcome::Differences);
+        assert_eq!(recount(&[late, "--repair"]).await, CommandOutcome::Success);
+        assert_eq!(recount(&[late]).await, CommandOutcome::Success);
+    }
     assert_eq!(stack.get("/stats/targets").await.unwrap().json(), targets(4, 2));
+    assert_eq!(stack.get("/stats/visitors").await.unwrap().json(), json!({"totalClicks": 4, "uniqueUsers": 2}));
 }

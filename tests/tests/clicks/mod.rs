@@ -14,13 +14,13 @@ use clicks_store::{CountedClick, click_aggregators, rollup_table};
 use rollup::Aggregator;
 use tests::Database;
 
-/// The aggregators of days, months and the total, and of the details.
-fn aggregators(db: &Database) -> [Aggregator<CountedClick>; 2] {
+/// The aggregators of days, months and the total, of the details, and of the visitors of all time.
+fn aggregators(db: &Database) -> [Aggregator<CountedClick>; 3] {
     click_aggregators(&rollup_table(&db.table(Database::CLICKS))).unwrap()
 }
 
 /// The aggregator of days, months and the total.
 fn aggregator(db: &Database) -> Aggregator<CountedClick> {
-    let [aggregator, _] = aggregators(db);
+    let [aggregator, ..] = aggregators(db);
     aggregator
 }

@@ -50,6 +50,11 @@ export async function getTotal(signal: AbortSignal): Promise<number> {
   return (await requestJson<Schema<'Total'>>('/stats/total', { signal })).totalClicks;
 }
 
+/** `GET /stats/visitors`: the visitors of all time, with the clicks among which they were counted. */
+export async function getVisitors(signal: AbortSignal): Promise<Schema<'AllTimeVisitors'>> {
+  return requestJson<Schema<'AllTimeVisitors'>>('/stats/visitors', { signal });
+}
+
 /** `GET /stats/daily/{date}`. */
 export async function getDay(day: string, signal: AbortSignal): Promise<Stat> {
   return stat('day')(await requestJson<Schema<'Day'>>(`/stats/daily/${day}`, { signal }));

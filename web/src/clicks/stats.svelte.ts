@@ -1,6 +1,6 @@
 /** The statistics of the page as reactive state: the live figures, and reads that can change. */
 import { asApiError, type ApiError } from '../shared/api.ts';
-import { getDay, getMonth, getTotal, type Stat } from './api.ts';
+import { getDay, getMonth, getTotal, getVisitors, type Stat } from './api.ts';
 import { monthOf } from './calendar.ts';
 
 /** The figures that are polled. */
@@ -8,6 +8,8 @@ export interface LiveFigures {
   readonly today: Stat;
   readonly month: Stat;
   readonly total: number;
+  /** The visitors of all time, and among how many clicks they were counted. */
+  readonly allTime: Awaited<ReturnType<typeof getVisitors>>;
 }
 
 /** Today, this month and the total. */
@@ -22,8 +24,14 @@ export class LiveStats {
     try {
       // The total is read first, so that the day and the month include at least the same clicks.
       const total = await getTotal(signal);
-      const [day, month] = await Promise.all([getDay(today, signal), getMonth(monthOf(today), signal)]);
-      this.figures = { today: day, month, total };
+      const known = this.figures?.allTime;
+      const [day, month, allTime] = await Promise.all([
+        getDay(today, signal),
+        getMonth(monthOf(today), signal),
+        // Most polls find no new click.
+        known?.totalClicks === total ? known : getVisitors(signal),
+      ]);
+      this.figures = { today: day, month, total, allTime };
       this.error = null;
       return this.figures;
     } catch (error) {

@@ -67,6 +67,7 @@ const en = {
     fewer: (what: string, by: string, than: string, share: string) => `${what}: ${by} fewer${share}\nthan ${than}`,
     same: (what: string, _by: string, than: string, _share: string) => `${what}: as many\nas ${than}`,
   },
+  visitorsSince: (clicks: string) => `The visitors were counted among ${clicks} of these clicks.`,
   inAll: (period: string, clicks: string, visitors: string) =>
     `All of ${period}: ${clicks} clicks, ${visitors} unique visitors (known for whole periods only).`,
   notCompared: 'Not compared with the period before: some of its days could not be read.',
@@ -239,6 +240,7 @@ const ja: typeof en = {
     fewer: (what, by, than, share) => `${what}:${than}より\n${by}少ない${share}`,
     same: (what, _by, than) => `${what}:${than}と\n同じ`,
   },
+  visitorsSince: (clicks) => `訪問者は、このうち${clicks}回のクリックで数えています。`,
   inAll: (period, clicks, visitors) =>
     `${period}の全体:クリック ${clicks}、ユニーク訪問者 ${visitors}(期間全体についてのみ数えます)。`,
   notCompared: '一部の日を読み取れないため、前の期間と比較していません。',

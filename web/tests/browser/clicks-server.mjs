@@ -103,6 +103,7 @@ export class ClicksServer {
     }
     const [, , kind = '', period] = pathname.split('/');
     if (kind === 'total') return route.fulfill({ json: { totalClicks: this.total } });
+    if (kind === 'visitors') return route.fulfill({ json: { totalClicks: this.total, uniqueUsers: 3_107 } });
     if (kind === 'counter.svg') return route.fulfill({ contentType: 'image/svg+xml', body: COUNTER });
     if (kind === 'targets') return this.#rows(route, this.#topTargets(searchParams));
     const [name, rows] = this.#series(kind, period, searchParams);

@@ -21,6 +21,8 @@ pub(crate) const TARGET_INDEX: &str = "TargetIndex";
 pub(crate) const TARGET_DAY: &str = "targetDay";
 pub(crate) const TOTAL: &str = "STAT#TOTAL";
 pub(crate) const TOTAL_SORT: &str = "METADATA";
+/// The partition of the visitors of all time. Their sort key is that of the total.
+pub(crate) const VISITORS: &str = "STAT#VISITORS";
 pub(crate) const LAYOUT: &str = "LAYOUT#CLICKS";
 
 /// The prefix of a click's sort key in the index.

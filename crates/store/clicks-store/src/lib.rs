@@ -7,10 +7,11 @@
 //! | statistic of a day | `STAT#DAILY` | `<day>` | `DATE#<day>`, `STAT#DAILY` |
 //! | statistic of a month | `STAT#MONTHLY` | `<month>` | `MONTH#<month>`, `STAT#MONTHLY` |
 //! | total | `STAT#TOTAL` | `METADATA` | `STAT#TOTAL`, `METADATA` |
+//! | visitors of all time | `STAT#VISITORS` | `METADATA` | no |
 //! | checkpoints, first-seen records and quarantine of the `rollup` crate | `ROLLUP#...` | | no |
 //! | largest number of index partitions that a day has been spread over | `LAYOUT#CLICKS` | `dateShards` | no |
 //!
-//! The first four kinds are a public format: other programs read them from the table. The others
+//! The first five kinds are a public format: other programs read them from the table. The others
 //! are internal. They have no index attributes, so they cost nothing in the index.
 
 mod date_shards;

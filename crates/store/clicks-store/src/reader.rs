@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{
     CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
-    TOTAL_SORT, key,
+    TOTAL_SORT, VISITORS, key,
 };
 use store_base::{Direction, Page, Rows};
 use store_base::{RowReader, merge_placed};
@@ -130,7 +130,17 @@ impl ClicksReader {
 
     /// The statistic of all clicks.
     pub async fn total(&self) -> Result<Stat, StoreError> {
-        let request = self.table.get_item(key(TOTAL, TOTAL_SORT));
+        self.of_all_time(TOTAL).await
+    }
+
+    /// The visitors of all time, with the clicks among which they were counted: those since somebody
+    /// turned this on, or ran a recount.
+    pub async fn visitors(&self) -> Result<Stat, StoreError> {
+        self.of_all_time(VISITORS).await
+    }
+
+    async fn of_all_time(&self, partition: &str) -> Result<Stat, StoreError> {
+        let request = self.table.get_item(key(partition, TOTAL_SORT));
         match request.send().await?.item {
             Some(item) => stat(item),
             None => Ok(Stat::default()),

@@ -1,7 +1,8 @@
 //! The statistics of the clicks, declared.
 //!
-//! There are two rollups, so that the price of the first one does not depend on the second one:
-//! days, months and the total; and the details, which an owner may turn off.
+//! There are three rollups, so that the price of the first one does not depend on the others: days,
+//! months and the total; the details; and the visitors of all time. An owner may turn the last two
+//! off.
 
 use domain::clicks::ClickTarget;
 use jiff::civil::{Date, DateTime};
@@ -9,7 +10,9 @@ use rollup::{Aggregator, DeclarationError, DecodeError, Group, Policy, Rollup, R
 use serde_json::value::RawValue;
 
 use super::image::ClickImage;
-use super::keys::{DAILY, HOURLY, MONTHLY, PARTITION_KEY, SORT_KEY, TARGET, TARGET_DAY, TOTAL, TOTAL_SORT, WEEKLY};
+use super::keys::{
+    DAILY, HOURLY, MONTHLY, PARTITION_KEY, SORT_KEY, TARGET, TARGET_DAY, TOTAL, TOTAL_SORT, VISITORS, WEEKLY,
+};
 use store_base::Table;
 
 /// The sum of the clicks' counts, in each statistic.
@@ -94,6 +97,14 @@ pub fn click_details() -> Result<Rollup<CountedClick>, DeclarationError> {
         .build()
 }
 
+/// The visitors of all time, with the clicks among which they were counted.
+///
+/// # Errors
+/// Never: a test builds it.
+fn click_visitors() -> Result<Rollup<CountedClick>, DeclarationError> {
+    declaration("click-visitors").group(Group::new("all").key(VISITORS, TOTAL_SORT)).build()
+}
+
 /// A click counts once, when it is inserted.
 fn declaration(name: &str) -> RollupBuilder<CountedClick> {
     Rollup::builder(name)
@@ -104,10 +115,14 @@ fn declaration(name: &str) -> RollupBuilder<CountedClick> {
         .on_ttl(Policy::Keep)
 }
 
-/// The aggregators of the clicks in a table; the second one keeps the details.
-pub fn click_aggregators(table: &rollup::Table) -> Result<[Aggregator<CountedClick>; 2], DeclarationError> {
+/// The aggregators of the clicks in a table: days, months and the total; the details; the visitors of
+/// all time.
+///
+/// # Errors
+/// Never: a test builds the declarations.
+pub fn click_aggregators(table: &rollup::Table) -> Result<[Aggregator<CountedClick>; 3], DeclarationError> {
     let aggregator = |rollup| Aggregator::decoding(rollup, table.clone(), read_click);
-    Ok([aggregator(click_statistics()?), aggregator(click_details()?)])
+    Ok([aggregator(click_statistics()?), aggregator(click_details()?), aggregator(click_visitors()?)])
 }
 
 /// The clicks table as the aggregators take it.

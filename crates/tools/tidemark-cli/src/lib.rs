@@ -99,7 +99,7 @@ fn is_unanswered(error: &anyhow::Error) -> bool {
     })
 }
 
-/// The records of both rollups of the clicks.
+/// The records of the rollups of the clicks.
 async fn run_quarantine(command: &QuarantineCommand, table: &TableArguments) -> Result<CommandOutcome> {
     let client = aws_sdk_dynamodb::Client::new(&store_base::endpoint::config(table.endpoint.as_deref()).await);
     let items = rollup_table(&store_base::Table::new(client, &table.table));

@@ -29,7 +29,7 @@ const ITEM_BYTES: u64 = 250;
 
 /// The statistics to recount.
 #[derive(Debug, Args)]
-#[group(id = "scope", required = true, multiple = false, args = ["day", "month", "all", "details", "products"])]
+#[group(id = "scope", required = true, multiple = false, args = ["day", "month", "all", "details", "visitors", "products"])]
 pub struct Arguments {
     /// One day: `2025-10-02`.
     #[arg(long, value_parser = parse_date)]
@@ -43,6 +43,9 @@ pub struct Arguments {
     /// All hours, ISO weeks and targets. Reads the whole table.
     #[arg(long)]
     details: bool,
+    /// The visitors of all time. Reads the whole table.
+    #[arg(long)]
+    visitors: bool,
     /// The views, purchases and visitors of all products and days. Reads the whole shop's table.
     #[arg(long)]
     products: bool,
@@ -118,8 +121,12 @@ async fn recount_clicks(arguments: &Arguments) -> Result<CommandOutcome> {
     let date_shards = arguments.date_shards.unwrap_or_default().max_with_stored(&dynamodb).await;
     let date_shards = date_shards.with_context(|| format!("the table {table}"))?;
     let items = rollup_table(&dynamodb);
-    let [statistics, details] = click_aggregators(&items)?;
-    let aggregator = if arguments.details { details } else { statistics };
+    let [statistics, details, visitors] = click_aggregators(&items)?;
+    let aggregator = match (arguments.details, arguments.visitors) {
+        (true, _) => details,
+        (_, true) => visitors,
+        _ => statistics,
+    };
 
     let cost = match scope.days() {
         None => RecountCost::of_table(&items).await.with_context(|| format!("the table {table}"))?,

@@ -81,6 +81,8 @@ enum Counting {
     Statistics(Layout),
     /// Hours, weeks and targets.
     Details(Layout),
+    /// The visitors of all time.
+    Visitors,
     /// Three additions for each record, behind an idempotency layer or not.
     Baseline { is_idempotent: bool },
 }
@@ -92,6 +94,7 @@ pub(crate) async fn rows() -> Result<Vec<Row>> {
         let (own, _) = consumed(Counting::Statistics(Layout::Sums), shape).await?;
         let (buffered, flushed) = consumed(Counting::Statistics(Layout::Buffers), shape).await?;
         let (details, _) = consumed(Counting::Details(Layout::Sums), shape).await?;
+        let (visitors, _) = consumed(Counting::Visitors, shape).await?;
         let (handler, _) = consumed(Counting::Baseline { is_idempotent: false }, shape).await?;
         let (idempotency, _) = consumed(Counting::Baseline { is_idempotent: true }, shape).await?;
         let row = |what, unit, of: fn(&Consumed) -> f64| {
@@ -111,6 +114,8 @@ pub(crate) async fn rows() -> Result<Vec<Row>> {
         rows.push(Row::count(SECTION, what, "WRU", buffered.write_units).beside(Better::Lower, SUMS, own.write_units));
         let what = format!("{}, hours, weeks and targets: writes", shape.what);
         rows.push(Row::count(SECTION, what, "WRU", details.write_units));
+        let what = format!("{}, visitors of all time: writes", shape.what);
+        rows.push(Row::count(SECTION, what, "WRU", visitors.write_units));
         flushes.push(flushed.write_units);
     }
     // The same for each shape: the buffer has one day, its month and the total.
@@ -137,10 +142,11 @@ async fn consumed(counting: Counting, shape: &Shape) -> Result<(Consumed, Consum
     let count = async |event: String| -> Result<()> {
         let event = RawValue::from_string(event)?;
         let table = rollup_table(&store_base::Table::new(client.clone(), TABLE));
-        let [statistics, details] = click_aggregators(&table)?;
+        let [statistics, details, visitors] = click_aggregators(&table)?;
         match counting {
             Counting::Statistics(layout) => handle(statistics.layout(layout), &event).await,
             Counting::Details(layout) => handle(details.layout(layout), &event).await,
+            Counting::Visitors => handle(visitors, &event).await,
             Counting::Baseline { is_idempotent } => {
                 let read = |image: &RawValue| read_click(image).ok().flatten();
                 Baseline::new(client.clone(), TABLE, is_idempotent).handle(&event, read).await.map(drop)
@@ -160,7 +166,7 @@ async fn consumed(counting: Counting, shape: &Shape) -> Result<(Consumed, Consum
     end["isFinalInvokeForWindow"] = Value::Bool(true);
     count(to_raw_value(&end)?.get().to_owned()).await?;
     let flushed = meter.take();
-    if !matches!(counting, Counting::Details(_)) {
+    if !matches!(counting, Counting::Details(_) | Counting::Visitors) {
         let counted = stack::total(&stack::client(&engine), TABLE).await?;
         ensure!(counted == shape.known + shape.records, "{counting:?} counted {counted} in {}", shape.what);
     }

@@ -37,7 +37,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>> {
 
 async fn measure(effort: Effort) -> Result<Vec<Row>> {
     let table = Arc::new(Table::default());
-    let [aggregator, _] =
+    let [aggregator, ..] =
         click_aggregators(&rollup_table(&store_base::Table::new(wire::client(table.clone()), "clicks")))?;
     let batch = |first| {
         events::batch(events::STREAM, "shardId-000", first, (0..RECORDS).map(|n| format!("user-{:04}", n % USERS)))

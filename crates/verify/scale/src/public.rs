@@ -74,6 +74,7 @@ const fn row(request: &'static str, [writes, reads, posts, kilobytes]: [f64; 4])
 pub const PUBLIC: &[PublicRequest] = &[
     row("POST /clicks", [350.0, 650.0, 0.0, 30.0]),
     row("GET /stats/total", [0.0, 0.5, 0.0, 0.1]),
+    row("GET /stats/visitors", [0.0, 0.5, 0.0, 0.1]),
     row("GET /stats/daily/{date}", [0.0, 0.5, 0.0, 0.1]),
     row("GET /stats/daily", [0.0, 50.0, 0.0, 25.0]),
     row("GET /stats/hourly", [0.0, 15.0, 0.0, 50.0]),

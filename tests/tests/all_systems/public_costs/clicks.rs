@@ -120,6 +120,7 @@ async fn costs() -> Costs {
     let counter = format!("GET /stats/counter.svg?target={}", long(0, 100));
     for (route, values) in [
         ("GET /stats/total", &[][..]),
+        ("GET /stats/visitors", &[]),
         ("GET /stats/daily/{date}", &["2025-10-02"]),
         ("GET /stats/daily?from=2024-08-29&to=2025-10-02", &[]),
         (&of_target, &[]),

@@ -15,6 +15,8 @@ pub struct Config {
     pub layout: Layout,
     /// `CLICK_DETAILS`: whether hours, weeks and targets are kept; true unless set.
     pub has_details: bool,
+    /// `CLICK_VISITORS`: whether the visitors of all time are kept; true unless set.
+    pub has_visitors: bool,
 }
 
 impl Config {
@@ -24,6 +26,7 @@ impl Config {
             table: required("CLICKS_TABLE")?,
             layout: parsed("STAT_LAYOUT", Layout::default(), "sums or buffers", Some)?,
             has_details: parsed("CLICK_DETAILS", true, "true or false", Some)?,
+            has_visitors: parsed("CLICK_VISITORS", true, "true or false", Some)?,
         })
     }
 
@@ -34,7 +37,7 @@ impl Config {
     pub fn aggregators(&self, client: Client) -> Result<Vec<Aggregator<CountedClick>>, DeclarationError> {
         let table = Table::new(client, &self.table);
         let all = click_aggregators(&rollup_table(&table))?;
-        let all = all.map(|aggregator| aggregator.layout(self.layout)).into_iter();
-        Ok(all.take(if self.has_details { 2 } else { 1 }).collect())
+        let kept = all.into_iter().zip([true, self.has_details, self.has_visitors]);
+        Ok(kept.filter(|(_, is_kept)| *is_kept).map(|(aggregator, _)| aggregator.layout(self.layout)).collect())
     }
 }

@@ -61,11 +61,12 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
         "GET /stats/counter.svg" => &["target", "theme", "lang"],
         "GET /users/{userId}/clicks" => &["from", "to", "order", "limit", "cursor"],
         "GET /days/{date}/clicks" => &["limit", "cursor"],
-        "GET /stats/total" | "GET /stats/daily/{date}" | "GET /stats/monthly/{month}" => &[],
+        "GET /stats/total" | "GET /stats/visitors" | "GET /stats/daily/{date}" | "GET /stats/monthly/{month}" => &[],
         _ => return Err(NOT_FOUND.detail(request.target())),
     })?;
     match request.route() {
         "GET /stats/total" => stats::total(reader, &request).await,
+        "GET /stats/visitors" => stats::visitors(reader, &request).await,
         "GET /stats/daily/{date}" => stats::day(reader, &request).await,
         "GET /stats/daily" => stats::days(reader, &request, now).await,
         "GET /stats/hourly" => stats::hours(reader, &request, now).await,

@@ -33,6 +33,14 @@ pub(crate) async fn total(reader: &Reader, request: &Request) -> Result<Reply, P
     Ok(Reply::json(200, &json!({ "totalClicks": total_clicks })))
 }
 
+pub(crate) async fn visitors(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
+    let Stat { total_clicks, unique_users } = reader.store.visitors().await.map_err(store_problem)?;
+    if page::wants_csv(request) {
+        return page::csv(&["totalClicks", "uniqueUsers"], [vec![total_clicks.to_string(), unique_users.to_string()]]);
+    }
+    Ok(Reply::json(200, &json!({ "totalClicks": total_clicks, "uniqueUsers": unique_users })))
+}
+
 pub(crate) async fn day(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
     let day = request.parse_path("date", parse_date)?;
     let range = DateRange::new(day, day).map_err(|error| invalid_parameter("date", error))?;
