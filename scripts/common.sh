@@ -17,6 +17,17 @@ loud() {
 
 die() { loud "$@"; exit 1; }
 
+# Prints a free port for a server that cannot choose one itself. The kernel gives ports above 32767 to
+# other programs, and so none of these.
+free_port() {
+    local port
+    while :; do
+        port=$((20000 + RANDOM % 12000))
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    done
+    echo "$port"
+}
+
 # `at_least 1.94.1 1.95.0` holds when the second version is the first or newer.
 at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
 

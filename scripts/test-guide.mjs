@@ -122,7 +122,7 @@ for (const [, before, language, code] of page.matchAll(/([^\n]*)\n\n```(\w*)\n(.
         write(join(folder, path), code);
     } else if (language === "json") {
         const expected = JSON.parse(code);
-        const deadline = Date.now() + 60_000;
+        const deadline = Date.now() + 300_000;
         for (let item; !isDeepStrictEqual(item, expected); ) {
             if (Date.now() > deadline) fail(`expected ${JSON.stringify(expected)}, but it is ${JSON.stringify(item)}`);
             await new Promise((later) => setTimeout(later, 200));

@@ -22,7 +22,7 @@ use crate::push::VAPID_KEY;
 
 /// How long anything may take that happens by itself, on the slowest machine that should still
 /// pass.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The staff's token of a stack of tests, and of the sample events of shop and journal.
 pub const STAFF_TOKEN: &str = "token-of-the-sample-events";
@@ -44,6 +44,7 @@ pub struct Stack {
     http: String,
     dynamodb: String,
     identity: Identity,
+    ports: [u16; 2],
     client: reqwest::Client,
     /// Kept as long as anybody may come back to it.
     data: Option<TempDir>,
@@ -89,6 +90,12 @@ impl Stack {
         let data = tempfile::tempdir()?;
         let identity = if external_engine_url().is_some() { unique_identity() } else { Identity::local() };
         Self::in_folder(data, identity, [0, 0], flags).await
+    }
+
+    /// Starts a stack whose API keeps its address when it is killed and started again, so that
+    /// clients can reconnect.
+    pub async fn at_lasting_address() -> Result<Self> {
+        Self::in_folder(tempfile::tempdir()?, Identity::local(), [crate::free_port(), 0], &[]).await
     }
 
     /// Starts a stack whose data lie on a file system of 16 MB, in a mount namespace of its own.
@@ -166,6 +173,7 @@ impl Stack {
             http: String::new(),
             dynamodb: String::new(),
             identity,
+            ports,
             // A redirect is an answer, and not to be followed behind a test's back.
             client: reqwest::Client::builder().redirect(Policy::none()).build()?,
             data: Some(data),
@@ -181,14 +189,13 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Kills the stack like a power cut, and restarts it with these flags on the same data and
-    /// addresses, so that clients can reconnect.
+    /// Kills the stack like a power cut, and restarts it with these flags on the same data. Its
+    /// addresses are others, except that of [`Stack::at_lasting_address`].
     pub async fn restart_after_sigkill(mut self, flags: &[&str]) -> Result<Self> {
         self.process.kill()?;
         self.process.wait()?;
         let data = self.data.take().context("the stack has no data")?;
-        let (identity, ports) = (self.identity.clone(), [port(&self.http)?, port(&self.dynamodb)?]);
-        Self::in_folder(data, identity, ports, flags).await
+        Self::in_folder(data, self.identity.clone(), self.ports, flags).await
     }
 
     /// Ends the stack as Ctrl-C does; it has to end well.
@@ -342,12 +349,6 @@ impl Drop for Stack {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-/// The port of an address.
-fn port(url: &str) -> Result<u16> {
-    let port = url.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-    port.with_context(|| format!("{url} names no port"))
 }
 
 /// A binary of the workspace, which `make test` builds before the tests run.

@@ -4,8 +4,9 @@
  *     node tests/run.mjs journeys|full [system]
  *
  * The folder of a test file is its group: `browser/journeys/` or `browser/full/`. Its name begins
- * with its system: `clicks-targets.test.mjs`. The files run one after the other, because those of
- * the clicks compare the statistics of one stack.
+ * with its system: `clicks-targets.test.mjs`. In a lane, the files run one after the other, because
+ * those of the clicks compare the statistics of one stack. The full group has two lanes: most of a
+ * browser test is waiting.
  */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -26,24 +27,34 @@ const files = inGroup.filter((file) => system === undefined || systemOf(file) ==
 if (files.length === 0)
   stop(`"${system}" has no tests in ${group}. Those with tests: ${[...new Set(inGroup.map(systemOf))].join(', ')}.`);
 
+/** The systems of the second lane: no test of the others looks at them. */
+const SECOND = new Set(['game', 'journal', 'okusuri', 'shop']);
+/** Their files that write to the stack itself: the faults of the first lane would hit their writes too. */
+const LIVE = new Set(['game-bots', 'game-dead-connection']);
+const isSecond = (/** @type {string} */ file) =>
+  group === 'full' && SECOND.has(systemOf(file)) && !LIVE.has(path.basename(file, TEST));
+const lanes = [files.filter((file) => !isSecond(file)), files.filter(isSecond)].filter((lane) => lane.length > 0);
+
 /** @type {string[]} */
 const times = [];
 const failures = new Map();
-const tests = run({ files: files.map((file) => path.join(browser, file)), concurrency: 1 });
-tests.on('test:fail', ({ file = '' }) => failures.set(file, (failures.get(file) ?? 0) + 1));
-tests.on('test:complete', ({ name, file = '', details }) => {
-  // The end of the file itself has the name of the file.
-  if (path.resolve(name) !== file) return;
-  const seconds = (details.duration_ms / 1_000).toFixed(1).padStart(7);
-  const failed = failures.get(file) ?? 0;
-  times.push(`${seconds}  ${path.relative(browser, file)}${failed > 0 ? `  (${failed} failed)` : ''}`);
-});
-tests.compose(new spec()).pipe(process.stdout);
-tests.on('end', () => {
-  // After the summary of the reporter.
-  process.once('beforeExit', () => console.log(`\nseconds  file\n${times.join('\n')}`));
-  process.exitCode = failures.size > 0 ? 1 : 0;
-});
+for (const lane of lanes) {
+  const tests = run({ files: lane.map((file) => path.join(browser, file)), concurrency: 1 });
+  tests.on('test:fail', ({ file = '' }) => {
+    failures.set(file, (failures.get(file) ?? 0) + 1);
+    process.exitCode = 1;
+  });
+  tests.on('test:complete', ({ name, file = '', details }) => {
+    // The end of the file itself has the name of the file.
+    if (path.resolve(name) !== file) return;
+    const seconds = (details.duration_ms / 1_000).toFixed(1).padStart(7);
+    const failed = failures.get(file) ?? 0;
+    times.push(`${seconds}  ${path.relative(browser, file)}${failed > 0 ? `  (${failed} failed)` : ''}`);
+  });
+  tests.compose(new spec()).pipe(process.stdout, { end: false });
+}
+// After the summaries of the reporters.
+process.once('beforeExit', () => console.log(`\nseconds  file\n${times.sort().join('\n')}`));
 
 /** @param {string} reason @returns {never} */
 function stop(reason) {

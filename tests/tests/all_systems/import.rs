@@ -75,6 +75,7 @@ async fn import_examples(db: &Database) -> Vec<CommandOutcome> {
 
 #[tokio::test]
 async fn the_examples_are_loaded_and_loading_them_again_changes_nothing() {
+    tests::away_from_midnight().await;
     let db = Database::start().await.unwrap();
     assert_eq!(import_examples(&db).await, [CommandOutcome::Success; 5]);
     let loaded = everything(&db).await;

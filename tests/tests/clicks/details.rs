@@ -11,6 +11,7 @@ async fn items(stack: &Stack, path: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn clicks_are_counted_by_hour_week_and_target() {
+    tests::away_from_midnight().await;
     let stack = Stack::start().await.unwrap();
     let clicks = json!({"clicks": [
         {"userId": "ann", "target": "/pricing"},
@@ -51,6 +52,7 @@ async fn a_key_with_another_target_is_refused() {
 
 #[tokio::test]
 async fn statistics_turned_on_later_are_added_by_a_repair() {
+    tests::away_from_midnight().await;
     let off = ["--parameter", "ClickDetails=false", "--parameter", "ClickVisitors=false"];
     let stack = Stack::with(&off).await.unwrap();
     for user in ["ann", "bob", "ann"] {

@@ -130,7 +130,7 @@ async fn bots_play_a_whole_game_though_one_is_killed() {
     let stack = Stack::start().await.unwrap();
     let server = Server::at(stack.url(), None).await.unwrap();
     let shared_answers = SharedAnswers::default();
-    let settings = json!({"timeLimit": 30, "roundCount": 1, "playerCount": players, "words": "custom"});
+    let settings = json!({"timeLimit": 120, "roundCount": 1, "playerCount": players, "words": "custom"});
     let wanted = json!({"name": NAMES[0], "settings": settings, "words": WORDS});
     let seat = server.create_game(&wanted).await.unwrap();
     let game: GameId = seat.game_id.parse().unwrap();

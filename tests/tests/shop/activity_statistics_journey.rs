@@ -2,6 +2,7 @@
 //! stream.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
@@ -10,10 +11,13 @@ use serde_json::{Value, json};
 use tests::{Database, Stack};
 use tidemark_cli::{Command, CommandOutcome, run};
 
-/// The day of the test's activities. Not today, so that midnight changes nothing.
+/// The day of the test's activities, two days ago at its begin, so that midnight changes nothing.
 fn day() -> String {
-    let yesterday = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(48);
-    yesterday.to_string()[..10].to_owned()
+    static DAY: LazyLock<String> = LazyLock::new(|| {
+        let then = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(48);
+        then.to_string()[..10].to_owned()
+    });
+    DAY.clone()
 }
 
 /// Records an activity that is known by its number, and gives the status.

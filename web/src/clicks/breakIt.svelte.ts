@@ -9,7 +9,10 @@ import { isLoopbackHost } from '../shared/pages.ts';
 const AGGREGATOR = 'stats-aggregator';
 const ONCE = { next: 1 };
 const MOSTLY = { probability: 0.6 };
-/** A fault is injected when this many of its clicks are stored, so that the next batch is a big one. */
+/**
+ * A fault is injected when this many of its clicks are stored, so that the next batch is a big one.
+ * The other clicks are sent after that, so that some of them meet the fault.
+ */
 const STORED_BEFORE_FAULT = 30;
 const POLL_MS = 300;
 /**
@@ -19,7 +22,7 @@ const CLICK_EVERY_MS = 8;
 /** The usual handler is done when its counter stays the same for so long. */
 const STILL_MS = 3_000;
 /** A trial ends after this time, whatever is still missing. */
-const TRIAL_MAX_MS = 90_000;
+const TRIAL_MAX_MS = 300_000;
 
 /** What can be tried: its clicks, its faults, and the seconds until they end. */
 const TRIALS = {
@@ -126,7 +129,8 @@ export class BreakIt {
     let { faults } = plan;
     let sent = 0;
     const sending = setInterval(() => {
-      if (sent < clicks && this.#clicker.click()) sent += 1;
+      const allowed = faults === undefined ? clicks : STORED_BEFORE_FAULT;
+      if (sent < allowed && this.#clicker.click()) sent += 1;
     }, CLICK_EVERY_MS);
     let changedAt = Date.now();
     const endsBy = changedAt + TRIAL_MAX_MS;

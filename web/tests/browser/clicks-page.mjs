@@ -1,21 +1,39 @@
 /** Opens the clicks page, with helpers for its tests. */
+import { setTimeout } from 'node:timers/promises';
 import { useBrowser } from './harness.mjs';
 
 /** @import { BrowserContextOptions, Page } from 'playwright-core' */
 /** @import { ClicksServer } from './clicks-server.mjs' */
 
+const DAY_MS = 86_400_000;
+
 /** The browser of a test file. */
 export function useClicks() {
-  const open = useBrowser('/tide/');
+  const visit = useBrowser('/tide/');
+
+  /** Opens the page of the running stack, on a day that does not end meanwhile. @param {Parameters<typeof visit>[0]} [options] */
+  const open = async (options) => {
+    await awayFromMidnight();
+    return visit(options);
+  };
 
   /** Opens the page with a scripted server. @param {ClicksServer} server @param {BrowserContextOptions} [look] */
-  const openWith = (server, look = {}) => open({ ...look, prepare: (page) => server.install(page) });
+  const openWith = (server, look = {}) => visit({ ...look, prepare: (page) => server.install(page) });
 
   return { open, openWith };
 }
 
+/** The time before midnight in which no test begins. */
+const LATE_MS = 90_000;
+
+/** Waits while the UTC day is about to end: a test compares the figures of one day. */
+async function awayFromMidnight() {
+  const leftMs = DAY_MS - (Date.now() % DAY_MS);
+  if (leftMs < LATE_MS) await setTimeout(leftMs + 1_000);
+}
+
 /** The UTC day `days` after today. @param {number} days */
-export const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+export const day = (days) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
 
 /** The rows of the top targets. @param {Page} page */
 export const targetRows = (page) => page.getByTestId('targets').locator('tr:not([aria-hidden])');

@@ -1,10 +1,11 @@
 //! A Lambda function for tests: its event tells it what to do.
 //!
-//! It records each event with records, and each request for a decision, as one line of the file
-//! `RECORDING`. A record whose new image or body has `poison` makes the invocation fail; a record
-//! with `stumble` is reported as a failure.
+//! It records each event with records, each request for a decision and each order to wait, as one
+//! line of the file `RECORDING`. A record whose new image or body has `poison` makes the invocation
+//! fail; a record with `stumble` is reported as a failure.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
@@ -43,6 +44,13 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
             tokio::time::sleep(Duration::from_millis(ms)).await;
             Ok(json!("slept"))
         }
+        Some("wait") => {
+            record(&event)?;
+            while !gate().exists() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            Ok(json!("waited"))
+        }
         Some("large") => Ok(json!("x".repeat(7 * 1024 * 1024))),
         Some("context") => Ok(json!({
             "functionArn": context.invoked_function_arn,
@@ -64,6 +72,11 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
         }
         _ => Ok(event),
     }
+}
+
+/// A file beside the recording, which the test creates.
+fn gate() -> PathBuf {
+    PathBuf::from(std::env::var_os("RECORDING").unwrap_or_default()).with_extension("gate")
 }
 
 /// Decides as an authorizer: the token `guest` may only read.

@@ -2,6 +2,7 @@
 //! unix socket, gone when dropped.
 
 use std::fs::{File, Permissions};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -139,7 +140,10 @@ impl Postgres {
                 chown(&path, Some(uid), Some(gid))?;
             }
         }
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        // Below the ports that the system gives to other programs once this one is free again.
+        let listen = || TcpListener::bind(("127.0.0.1", fastrand::u16(20_000..32_000)));
+        let free = std::iter::repeat_with(listen).take(1_000).find_map(Result::ok);
+        let port = free.context("no port is free")?.local_addr()?.port();
         let file = |name: &str| self.folder.path().join(name).display().to_string();
         self.settings = vec![
             "listen_addresses=127.0.0.1".to_owned(),

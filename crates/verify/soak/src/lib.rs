@@ -81,7 +81,7 @@ pub struct FinishedSoak {
 /// When the stack does not come up, or its streams do not come to rest.
 pub async fn soak(options: Options) -> Result<FinishedSoak> {
     // With a folder, so that there is something to come back to.
-    let stack = Stack::with(&[]).await?;
+    let stack = Stack::at_lasting_address().await?;
     let world = World::new(stack, options.time)?;
     let mut seeds = Rng::with_seed(options.seed);
     let (clicks, shop, journal) = (Clicks::default(), Shop::default(), Journal::default());

@@ -54,7 +54,7 @@ async fn play(stack: Arc<Stack>, provider: OidcProvider, service: PushService) {
     rare::days_of_the_journal_have_grown(&stack).await;
     sample_events(&stack).await;
     rare::two_activities_have_one_id(&stack).await;
-    rare::visitors_come_through_two_shards(&stack).await;
+    rare::a_visitor_is_changed_between_two_visits(&stack).await;
     rare::a_reservation_expires(&stack).await;
     rare::a_seat_is_taken_over(&stack).await;
     rare::a_chat_is_long(&stack).await;
@@ -73,6 +73,8 @@ async fn stack(provider: &OidcProvider, service: &PushService) -> Stack {
         format!("OkusuriProviders={providers}"),
         format!("OkusuriPublicUrl={PUBLIC}"),
         "JournalRetention=default=0".to_owned(),
+        // Only the test reminds.
+        "OkusuriReminders=DISABLED".to_owned(),
         // More than ever before, which is noted.
         "ClickDateShards=2".to_owned(),
     ];

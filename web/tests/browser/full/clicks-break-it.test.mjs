@@ -17,7 +17,7 @@ const number = async (page, id) => Number((await page.getByTestId(id).innerText(
 async function attempt(page, name) {
   await page.getByRole('button', { name }).click();
   await page.getByText('running…').waitFor();
-  await page.getByRole('button', { name, disabled: false }).waitFor({ timeout: 120_000 });
+  await page.getByRole('button', { name, disabled: false }).waitFor({ timeout: 360_000 });
 }
 
 test('each fault leaves the exact total right, and a repeated batch leaves the usual counter wrong', async () => {

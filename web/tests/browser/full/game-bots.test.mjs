@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stackUrl } from '../../chromium.mjs';
-import { becomes, until, useBrowser } from '../harness.mjs';
+import { until, useBrowser } from '../harness.mjs';
 
 const open = useBrowser('/');
 
@@ -38,7 +38,10 @@ test('one click starts a game with three bots, which draw, return after a reload
     socket.on('framereceived', ({ payload }) => (welcomes += Number(String(payload).includes('"welcome"')))),
   );
   await page.reload();
-  await becomes(() => welcomes, 4);
+  await until(
+    () => welcomes,
+    (count) => count >= 4,
+  );
   assert.equal((await room(gameId)).players.length, 4);
 
   await page.getByRole('button', { name: 'Leave game' }).click();

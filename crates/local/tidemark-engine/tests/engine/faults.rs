@@ -77,6 +77,7 @@ async fn overspend(wire: &Wire, name: &str) {
 #[tokio::test]
 async fn hot_index_partition_throttles_writes_of_all_its_keys() {
     let (engine, wire) = start(1).await;
+    engine.throttle_clock().hold();
     overspend(&wire, "unwatched").await;
     assert_eq!(wire.put("a", "0", 1).await.0, 200, "off by default");
     engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });

@@ -65,7 +65,8 @@ async fn management_api_works_without_stage_and_rejects_bad_requests() {
 #[tokio::test]
 async fn messages_posted_before_a_close_still_arrive() {
     let stage = Stage::sockets(&ALL, "");
-    let running = stage.start().await;
+    // The player reads nothing until all messages are posted.
+    let running = stage.try_start(&["--ws-write-timeout=120"]).await.unwrap();
     let mut player = Player::connect(&running).await;
     let path = format!("/@connections/{}", player.id().await);
     // More than the socket's buffers hold, so that some messages are still queued when the

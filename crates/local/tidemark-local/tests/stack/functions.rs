@@ -83,9 +83,15 @@ async fn an_instance_that_crashes_or_times_out_is_replaced() {
 
 #[tokio::test]
 async fn concurrent_invocations_run_in_separate_instances() {
-    let running = Stage::new("", "").start().await;
-    let sleep = json!({"do": "sleep", "ms": 1500});
-    let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
+    let stage = Stage::new("", "");
+    let running = stage.start().await;
+    let wait = json!({"do": "wait"});
+    let both_run = async {
+        stage.until("the second invocation", |stage| stage.recording().len() == 2).await;
+        stage.open_gate();
+    };
+    let invoke = || invoke(&running, "test_function", &wait);
+    let (one, two, ()) = tokio::join!(invoke(), invoke(), both_run);
     assert!(one.status().is_success() && two.status().is_success());
     assert_eq!(running.admin.functions.get("test_function").unwrap().idle_instances(), 2);
     running.stop().await;
@@ -93,12 +99,18 @@ async fn concurrent_invocations_run_in_separate_instances() {
 
 #[tokio::test]
 async fn calls_beyond_the_reserved_concurrency_are_throttled() {
-    let running = Stage::new("ReservedConcurrentExecutions: 1", "").start().await;
-    let sleep = json!({"do": "sleep", "ms": 1500});
-    let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
-    let mut statuses = [one.status().as_u16(), two.status().as_u16()];
-    statuses.sort_unstable();
-    assert_eq!(statuses, [200, 429]);
+    let stage = Stage::new("ReservedConcurrentExecutions: 1", "");
+    let running = stage.start().await;
+    let wait = json!({"do": "wait"});
+    let invoke = || invoke(&running, "test_function", &wait);
+    let second = async {
+        stage.until("the first invocation", |stage| stage.recording().len() == 1).await;
+        let second = invoke().await;
+        stage.open_gate();
+        second
+    };
+    let (first, second) = tokio::join!(invoke(), second);
+    assert_eq!((first.status().as_u16(), second.status().as_u16()), (200, 429));
     running.stop().await;
 }
 

@@ -96,18 +96,30 @@ async fn only_the_newest_invocations_and_parts_of_texts_are_kept() {
 
 #[tokio::test]
 async fn running_invocation_is_shown_before_its_end() {
-    let running = Stage::new("Timeout: 1", "").start().await;
-    let slow = invoke(&running, json!({ "do": "sleep" }).to_string());
+    let stage = Stage::new("", "");
+    let running = stage.start().await;
+    let waiting = invoke(&running, json!({ "do": "wait" }).to_string());
     let seen = async {
         loop {
             let all = invocations(&running).await;
             if let Some(first) = all.first() {
+                stage.open_gate();
                 return first.clone();
             }
         }
     };
-    let (id, seen) = tokio::join!(slow, seen);
+    let (id, seen) = tokio::join!(waiting, seen);
     assert_eq!((&seen["requestId"], &seen["status"]), (&id.as_str().into(), &"running".into()));
+    invocation(&running, &id, |found| found["status"] == "ok").await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn timed_out_invocation_is_shown_with_its_error() {
+    let stage = Stage::new("", "");
+    stage.replace("Timeout: 29", "Timeout: 1");
+    let running = stage.start().await;
+    let id = invoke(&running, json!({ "do": "sleep" }).to_string()).await;
     let ended = invocation(&running, &id, |_| true).await;
     assert!(ended["error"].as_str().unwrap().contains("timed out"), "{ended}");
     running.stop().await;

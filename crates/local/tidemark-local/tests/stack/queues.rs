@@ -157,7 +157,7 @@ async fn batching_window_gathers_one_batch_across_workers() {
 
 #[tokio::test]
 async fn batch_above_lambdas_limit_is_split() {
-    let stage = stage(30, "BatchSize: 8, MaximumBatchingWindowInSeconds: 300", "Policies: []");
+    let stage = stage(300, "BatchSize: 8, MaximumBatchingWindowInSeconds: 300", "Policies: []");
     let running = stage.start().await;
     let large = "x".repeat(1_000_000);
     for _ in 0..8 {

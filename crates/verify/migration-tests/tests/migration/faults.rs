@@ -60,9 +60,10 @@ async fn unknown_schema_is_refused_unless_the_mapping_ignores_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_export_leaves_nothing_and_the_next_is_complete() {
     let mut migration = Migration::new(3, 400).await.unwrap();
-    // Some rows are slow, so that the export can be interrupted.
-    let slow = r#"ALTER TABLE medication_logs RENAME TO logs; CREATE FUNCTION slow(id bigint) RETURNS bigint LANGUAGE plpgsql AS
-        $$ BEGIN IF id % 1000 = 0 THEN PERFORM pg_sleep(0.1); END IF; RETURN id; END $$;
+    // Some rows are so slow that the export is certainly interrupted. It counts them without the
+    // function, because that is STABLE.
+    let slow = r#"ALTER TABLE medication_logs RENAME TO logs; CREATE FUNCTION slow(id bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS
+        $$ BEGIN IF id % 1000 = 0 THEN PERFORM pg_sleep(60); END IF; RETURN id; END $$;
         CREATE VIEW medication_logs AS SELECT slow(id) AS id, user_id, has_bleeding, created_at, updated_at, deleted_at FROM logs"#;
     sql(&mut migration, slow).await;
     let file = migration.path("export/medication_logs.jsonl");
@@ -78,6 +79,8 @@ async fn interrupted_export_leaves_nothing_and_the_next_is_complete() {
     assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunIncomplete);
     assert_eq!(kind(&migration, "export", &[]).await, FailureKind::SourceUnreachable);
     migration.postgres.restart().await.unwrap();
+    sql(&mut migration, "CREATE OR REPLACE FUNCTION slow(id bigint) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT id'")
+        .await;
     assert_eq!(migration.phase("export", &[]).await.unwrap(), PhaseOutcome::Done);
     migration.phase("transform", &[]).await.unwrap();
 }
@@ -202,7 +205,7 @@ async fn lost_requests_and_answers_change_nothing() {
     migration.phase("transform", &[]).await.unwrap();
     let chances = || {
         ["BatchExecuteStatement", "PutItem", "DeleteItem"]
-            .map(|name| (name.to_owned(), Chance { next: 0, probability: 0.2 }))
+            .map(|name| (name.to_owned(), Chance { next: 0, probability: 0.05 }))
             .into_iter()
             .collect()
     };

@@ -2,7 +2,6 @@
 //! And what the sidecar answers to mistakes.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -42,7 +41,7 @@ struct Sidecar {
 
 impl Sidecar {
     async fn start(migration: &Migration) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = tests::free_port();
         let token = migration.folder.path().join("token");
         std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
         let (listen, token) = (format!("127.0.0.1:{port}"), token.display().to_string());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tidemark_engine::{Engine, Options, Storage};
 
 /// Much longer than any call, so that a hanging test ends.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct Wire {
     url: String,

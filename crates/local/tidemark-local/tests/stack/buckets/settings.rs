@@ -157,7 +157,9 @@ async fn form_with_the_name_of_its_file_is_refused() {
 
 #[tokio::test]
 async fn buckets_have_the_port_of_the_flag() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // Below the ports that the system gives to other programs once this one is free again.
+    let listen = || std::net::TcpListener::bind(("127.0.0.1", fastrand::u16(20_000..32_000)));
+    let free = std::iter::repeat_with(listen).find_map(Result::ok).unwrap();
     let port = free.local_addr().unwrap().port();
     let (stage, flag) = (stage(), format!("--s3-port={port}"));
     let in_use = stage.try_start(&[&flag]).await.unwrap_err().to_string();

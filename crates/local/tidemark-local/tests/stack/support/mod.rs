@@ -88,6 +88,11 @@ impl Stage {
         self.try_start(&[]).await.unwrap()
     }
 
+    /// Lets the functions go on that wait for it.
+    pub(crate) fn open_gate(&self) {
+        std::fs::write(self.path("recording.gate"), "").unwrap();
+    }
+
     /// The stream events that the test function has seen.
     pub(crate) fn recording(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.path("recording.jsonl")).unwrap_or_default();

@@ -43,7 +43,7 @@ pub(super) async fn killed(migration: &Migration, random: &mut fastrand::Rng, na
     }
     for kills in 0..200 {
         // Each attempt gets more time, so that the phase finishes at last.
-        let patience = Duration::from_millis(random.u64(5..30 + u64::from(kills) * 30));
+        let patience = Duration::from_millis(random.u64(5..30 + u64::from(kills) * 60));
         let output = run_for(program, &arguments, patience).await;
         match output.status.code() {
             Some(0) => return kills,
