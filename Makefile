@@ -118,6 +118,7 @@ bench: tools crates/verify/bench/node/node_modules/.package-lock.json ## Measure
 	@# Functions without a Node.js version run as Rust binaries in both stacks.
 	for name in $(notdir $(wildcard crates/functions/*/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
 	cargo run --locked --profile sim --package bench -- --functions target/release --node target/bench/node $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,@$(MAKE) --no-print-directory bench ONLY=ink)
 endif
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts

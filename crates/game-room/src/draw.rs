@@ -3,8 +3,8 @@
 
 use domain::game::TurnId;
 use domain::game::drawing::Batch;
-use game_store::{Chunk, Freshness, Live};
-use serde_json::value::RawValue;
+use game_store::{Chunk, Freshness, Listener, Live, PutChunkOutcome};
+use serde_json::value::{RawValue, to_raw_value};
 use store_base::StoreError;
 
 use crate::fan_out::{Delivery, deliver};
@@ -17,13 +17,14 @@ use crate::sockets::Sockets;
 const JOINED_CHUNKS_BYTES: usize = 24 * 1024;
 
 impl<S: Sockets> GameRoom<S> {
-    /// Relays a batch to all other listeners. Nothing is written.
+    /// Relays a batch to the other players. Spectators get it when it is saved. Nothing is written.
     pub(crate) async fn draw(&self, asker: Asker<'_>, turn: TurnId, batch: &Batch) -> Result<(), Failure> {
         let live = self
             .live_game_if(asker, |live, player| live.room.may_draw(player, turn, asker.now_ms))
             .await?
             .ok_or(NOT_DRAWING)?;
-        self.relay(asker, &live, &ServerMessage::ink(turn, batch)).await;
+        let is_player = |listener: &Listener| listener.who.player().is_some();
+        self.relay(asker, &live, &ServerMessage::ink(turn, batch), is_player).await;
         Ok(())
     }
 
@@ -32,19 +33,26 @@ impl<S: Sockets> GameRoom<S> {
         let live = self.live_game_if(asker, |live, who| live.room.may_react(who, turn)).await?.ok_or(NO_DRAWING)?;
         let player_id = asking_participant(&live.listeners, asker.connection_id)?.id().to_string();
         let message = ServerMessage::Reaction { turn_id: turn.to_string(), player_id, reaction };
-        self.relay(asker, &live, &message).await;
+        self.relay(asker, &live, &message, |_| true).await;
         Ok(())
     }
 
-    async fn relay(&self, asker: Asker<'_>, live: &Live, message: &ServerMessage<'_>) {
+    /// Sends a message to all other listeners for whom it is.
+    async fn relay(
+        &self,
+        asker: Asker<'_>,
+        live: &Live,
+        message: &ServerMessage<'_>,
+        is_for: impl Fn(&Listener) -> bool,
+    ) {
         let message = message.encode();
-        let others = live.listeners.iter().filter(|other| other.connection_id != asker.connection_id);
+        let others = live.listeners.iter().filter(|other| other.connection_id != asker.connection_id && is_for(other));
         let deliveries = others.map(|other| Delivery::new(&*other.connection_id, vec![message.clone()])).collect();
         let gone = deliver(&self.sockets, deliveries).await;
         self.remove_dead_connections(asker.game_id, &live.listeners, gone, asker.now_ms).await;
     }
 
-    /// Stores a chunk. Nothing is sent.
+    /// Stores a chunk, and sends it to the spectators: one message in place of one for each batch.
     pub(crate) async fn save(
         &self,
         asker: Asker<'_>,
@@ -52,14 +60,20 @@ impl<S: Sockets> GameRoom<S> {
         number: u16,
         batches: &[Batch],
     ) -> Result<(), Failure> {
-        self.live_game_if(asker, |live, player| live.room.may_save(player, turn, asker.now_ms))
+        let live = self
+            .live_game_if(asker, |live, player| live.room.may_save(player, turn, asker.now_ms))
             .await?
             .ok_or(NOT_DRAWING)?;
         let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return Ok(()) };
         let messages: Vec<BatchMessage> = batches.iter().map(BatchMessage::from).collect();
-        let json = serde_json::to_string(&messages).map_err(|error| StoreError::Refused(error.to_string()))?;
-        let chunk = Chunk { from: first.seq(), to: last.seq(), batches: json };
-        self.strokes.put(asker.game_id, turn, number, &chunk, asker.now_ms).await?;
+        let json = to_raw_value(&messages).map_err(|error| StoreError::Refused(error.to_string()))?;
+        let chunk = Chunk { from: first.seq(), to: last.seq(), batches: json.get().to_owned() };
+        // A chunk that was stored before has been sent too.
+        if self.strokes.put(asker.game_id, turn, number, &chunk, asker.now_ms).await? == PutChunkOutcome::Stored {
+            let batches = Ink::Stored(&json);
+            let message = ServerMessage::Ink { turn_id: turn.to_string(), batches, saved: None, last: None };
+            self.relay(asker, &live, &message, |listener| listener.who.player().is_none()).await;
+        }
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! gets a secret.
 
 use bytes::Bytes;
-use domain::game::{Audience, DisconnectReason, Effect, Game, Participant, PlayerId, Refusal};
+use domain::game::{Audience, DisconnectReason, Effect, Game, Line, Participant, PlayerId, Refusal};
 use game_store::{Listener, StoredLine};
 
 use crate::fan_out::Delivery;
@@ -28,15 +28,11 @@ pub(crate) struct OutgoingMessages<'a> {
     played: &'a PlayOutcome,
     asker: Option<&'a str>,
     now_ms: u64,
-    /// The room for listeners who do not know the answer, encoded once.
-    public_room: Bytes,
 }
 
 impl<'a> OutgoingMessages<'a> {
     pub(crate) fn new(played: &'a PlayOutcome, asker: Option<&'a str>, now_ms: u64) -> Self {
-        let room = RoomMessage::new(played.game.room.view(now_ms), played.spectators);
-        let public_room = ServerMessage::Room { room }.encode();
-        Self { played, asker, now_ms, public_room }
+        Self { played, asker, now_ms }
     }
 
     /// One delivery for each listener with at least one message or whose connection ends.
@@ -52,11 +48,15 @@ impl<'a> OutgoingMessages<'a> {
     fn delivery(&self, listener: &Listener) -> Option<Delivery> {
         let is_asker = self.asker == Some(&*listener.connection_id);
         let effects = &self.played.effects;
+        let lines: Vec<_> = effects.iter().filter_map(|effect| self.line(effect, listener, is_asker)).collect();
         let mut messages = Vec::new();
         if self.played.has_changed || is_asker && effects.contains(&Effect::Show) {
-            messages.push(self.room(listener));
+            let room = room_for(&self.played.game, &listener.who, self.played.spectators, self.now_ms);
+            messages.push(ServerMessage::room(room, lines).encode());
+        } else if !lines.is_empty() {
+            messages.push(ServerMessage::chat(lines).encode());
         }
-        messages.extend(effects.iter().filter_map(|effect| self.message(effect, listener, is_asker)));
+        messages.extend(effects.iter().filter_map(|effect| message(effect, is_asker)));
         let disconnect_reason = self.disconnect_reason(listener);
         if disconnect_reason == Some(DisconnectReason::Kicked) {
             messages.push(ServerMessage::Kicked.encode());
@@ -66,32 +66,15 @@ impl<'a> OutgoingMessages<'a> {
         (is_last || !delivery.messages.is_empty()).then_some(delivery)
     }
 
-    fn room(&self, listener: &Listener) -> Bytes {
-        match listener.who.player() {
-            Some(player) if self.played.game.room.knows_answer(player) => {
-                let room = room_for(&self.played.game, &listener.who, self.played.spectators, self.now_ms);
-                ServerMessage::Room { room }.encode()
-            }
-            _ => self.public_room.clone(),
-        }
-    }
-
-    fn message(&self, effect: &Effect, listener: &Listener, is_asker: bool) -> Option<Bytes> {
-        let message = match effect {
-            Effect::Chat { line, audience } => {
-                let is_for = match audience {
-                    Audience::Everyone => true,
-                    Audience::KnowsAnswer(turn) => self.played.game.room.may_read(listener.who.player(), Some(*turn)),
-                    Audience::Asker => is_asker,
-                };
-                is_for.then(|| ServerMessage::chat([line]))
-            }
-            Effect::Near { id, text } => is_asker.then(|| ServerMessage::near(*id, text)),
-            Effect::Wait { version, next_ms } => is_asker.then(|| ServerMessage::wait(*version, *next_ms)),
-            Effect::Rematch { game, new } => (*new || is_asker).then(|| ServerMessage::rematch(*game)),
-            Effect::Show | Effect::Disconnect { .. } => None,
+    /// The chat line of an effect, if the listener may read it.
+    fn line<'e>(&self, effect: &'e Effect, listener: &Listener, is_asker: bool) -> Option<&'e Line> {
+        let Effect::Chat { line, audience } = effect else { return None };
+        let is_for = match audience {
+            Audience::Everyone => true,
+            Audience::KnowsAnswer(turn) => self.played.game.room.may_read(listener.who.player(), Some(*turn)),
+            Audience::Asker => is_asker,
         };
-        message.map(|message| message.encode())
+        is_for.then_some(line)
     }
 
     fn disconnect_reason(&self, listener: &Listener) -> Option<DisconnectReason> {
@@ -100,6 +83,16 @@ impl<'a> OutgoingMessages<'a> {
             _ => None,
         })
     }
+}
+
+fn message(effect: &Effect, is_asker: bool) -> Option<Bytes> {
+    let message = match effect {
+        Effect::Near { id, text } => is_asker.then(|| ServerMessage::near(*id, text)),
+        Effect::Wait { version, next_ms } => is_asker.then(|| ServerMessage::wait(*version, *next_ms)),
+        Effect::Rematch { game, new } => (*new || is_asker).then(|| ServerMessage::rematch(*game)),
+        Effect::Chat { .. } | Effect::Show | Effect::Disconnect { .. } => None,
+    };
+    message.map(|message| message.encode())
 }
 
 /// The room as a participant may see it.

@@ -19,7 +19,7 @@ pub struct Budget {
     pub rate: u32,
 }
 
-/// The budget of one connection. A drawer sends seven batches a second.
+/// The budget of one connection. A drawer of dots sends eight batches a second.
 pub const CONNECTION: Budget = Budget { burst: 30, rate: 15 };
 
 /// The budget of all spectators of a game together. Players are not affected by it.

@@ -35,9 +35,12 @@ fn archiver(db: &Database) -> Archiver {
 }
 
 async fn deliver(db: &Database, records: &[Value]) -> Result<Value, BatchError<StoreError>> {
-    let archiver = archiver(db);
+    deliver_to(&archiver(db), records).await
+}
+
+async fn deliver_to(archiver: &Archiver, records: &[Value]) -> Result<Value, BatchError<StoreError>> {
     let event = serde_json::value::to_raw_value(&json!({ "Records": records })).unwrap();
-    Ok(serde_json::to_value(game_archiver::handle(&archiver, event, now()).await?).unwrap())
+    Ok(serde_json::to_value(game_archiver::handle(archiver, event, now()).await?).unwrap())
 }
 
 /// What the journal says of games.
@@ -204,6 +207,22 @@ async fn of_a_long_chat_the_newest_thousand_lines_stay() {
     assert_eq!(number(left.values().next().unwrap(), "createdAt"), NOW_MS + 130);
     deliver(&db, &records).await.unwrap();
     assert_eq!(items(&db, game(1), "CHAT#").await, left);
+}
+
+/// Counting reads the whole chat.
+#[tokio::test]
+async fn an_instance_counts_a_chat_once_in_fifty_lines() {
+    let db = Database::start().await.unwrap();
+    let records = chatter(&db, game(1), 101).await;
+    let archiver = archiver(&db);
+    let reads = || db.engine().meter().used().into_values().map(|usage| usage.read_units).sum::<f64>();
+    let mut counted = Vec::new();
+    for (place, record) in records.iter().enumerate() {
+        let before = reads();
+        deliver_to(&archiver, std::slice::from_ref(record)).await.unwrap();
+        counted.extend((reads() > before).then_some(place));
+    }
+    assert_eq!(counted, [0, 50, 100]);
 }
 
 #[tokio::test]

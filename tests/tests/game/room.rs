@@ -38,7 +38,7 @@ async fn hello_gets_room_and_chat_and_is_announced() {
 
     let seen = table.sockets.take(&connection(0));
     assert_eq!(seen[0]["room"]["players"][1]["name"], "あん1");
-    assert_eq!(seen[1]["lines"][0]["text"], "joined");
+    assert_eq!(seen[0]["lines"][0]["text"], "joined", "the line comes with the room");
 }
 
 #[tokio::test]
@@ -68,7 +68,9 @@ async fn a_turn_is_played_from_the_word_to_the_reveal() {
     assert_eq!(table.types(1), ["chat", "near"]);
 
     assert_eq!(table.say(1, "リンゴ").await.outcome, "done");
-    let room = table.last_room(&connection(2)).unwrap();
+    let heard = table.sockets.take(&connection(2));
+    assert_eq!((heard.len(), &heard[0]["lines"][0]["kind"]), (1, &json!("correct")), "{heard:?}");
+    let room = &heard[0]["room"];
     assert_eq!(room["turn"]["solvers"][0]["playerId"], player(1).to_string());
     assert!(!room.to_string().contains("りんご"));
     table.drain(3);
@@ -149,7 +151,7 @@ async fn strokes_reach_others_and_latecomers_get_saved_ones() {
     for (chunk, seqs) in [(1, 1..=3), (2, 4..=19), (1, 1..=3)] {
         assert_eq!(table.send(&connection(0), &save(chunk, seqs)).await.outcome, "done");
     }
-    assert_eq!(table.types(1), [""; 0], "nobody is told of what is stored");
+    assert_eq!(table.types(1), [""; 0], "no player is told of what is stored");
     table.send(&connection(2), &json!({"action": "catch-up", "turnId": "01.01", "after": 3})).await;
     let parts = table.sockets.take(&connection(2));
     let seqs =
@@ -159,6 +161,25 @@ async fn strokes_reach_others_and_latecomers_get_saved_ones() {
     table.send(&connection(2), &json!({"action": "catch-up", "turnId": "01.01", "after": 19})).await;
     let nothing = json!([{"type": "ink", "turnId": "01.01", "batches": [], "saved": 19, "last": true}]);
     assert_eq!(json!(table.sockets.take(&connection(2))), nothing);
+}
+
+/// A message for each chunk, not one for each batch.
+#[tokio::test]
+async fn spectators_get_saved_strokes_joined_and_once() {
+    let table = GameTable::with_players(2).await.unwrap();
+    table.start_drawing(2, "りんご").await.unwrap();
+    table.open_as("guest", 9, Role::Spectator).await.unwrap();
+    table.say_hello("guest").await;
+    (table.drain(2), table.sockets.take("guest"));
+    for seq in 1..=3 {
+        table.send(&connection(0), &draw(seq)).await;
+    }
+    assert_eq!((table.types(1).len(), table.sockets.take("guest").len()), (3, 0));
+    for _ in 0..2 {
+        assert_eq!(table.send(&connection(0), &save(1, 1..=3)).await.outcome, "done");
+    }
+    let ink = json!([{"type": "ink", "turnId": "01.01", "batches": save(1, 1..=3)["batches"]}]);
+    assert_eq!((json!(table.sockets.take("guest")), table.types(1).len()), (ink, 0));
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ export interface ErrorMessage {
 /** Every message that the server sends. */
 export type ServerMessage =
   | { readonly type: 'welcome'; readonly you: { readonly playerId: string; readonly role: Role }; readonly room: Room }
-  | { readonly type: 'room'; readonly room: Room }
+  | { readonly type: 'room'; readonly room: Room; readonly lines?: readonly Line[] }
   | InkMessage
   | { readonly type: 'chat'; readonly lines: readonly Line[] }
   | { readonly type: 'reaction'; readonly turnId: string; readonly playerId: string; readonly reaction: Reaction }
@@ -129,7 +129,11 @@ function message(body: JsonObject): ServerMessage | null {
       };
     }
     case 'room':
-      return { type: 'room', room: room(body['room']) };
+      return {
+        type: 'room',
+        room: room(body['room']),
+        ...(body['lines'] === undefined ? {} : { lines: readLines(body['lines']) }),
+      };
     case 'ink':
       return {
         type: 'ink',
@@ -139,17 +143,7 @@ function message(body: JsonObject): ServerMessage | null {
         last: body['last'] === true,
       };
     case 'chat':
-      return {
-        type: 'chat',
-        lines: list(body['lines'], (line) => ({
-          id: string(line['id']),
-          playerId: string(line['playerId']),
-          name: string(line['name']),
-          text: string(line['text']),
-          kind: oneOf(line['kind'], ['talk', 'guess', 'correct', 'system']),
-          at: optional(line['at'], number),
-        })),
-      };
+      return { type: 'chat', lines: readLines(body['lines']) };
     case 'reaction': {
       const [turnId, playerId] = [string(body['turnId']), string(body['playerId'])];
       return { type: 'reaction', turnId, playerId, reaction: oneOf(body['reaction'], REACTIONS) };
@@ -181,6 +175,17 @@ function message(body: JsonObject): ServerMessage | null {
     default:
       return null;
   }
+}
+
+function readLines(value: unknown): readonly Line[] {
+  return list(value, (line) => ({
+    id: string(line['id']),
+    playerId: string(line['playerId']),
+    name: string(line['name']),
+    text: string(line['text']),
+    kind: oneOf(line['kind'], ['talk', 'guess', 'correct', 'system']),
+    at: optional(line['at'], number),
+  }));
 }
 
 function readBatches(value: unknown): readonly Batch[] {

@@ -247,6 +247,12 @@ export class GameSocket {
     this.#checkMs = Infinity;
     const message = parseMessage(text);
     if (message === null) return;
+    this.#handle(message);
+    // Lines that came with a change of the room are like any others.
+    if (message.type === 'room' && message.lines) this.#handle({ type: 'chat', lines: message.lines });
+  }
+
+  #handle(message: ServerMessage): void {
     this.#acknowledge(message);
     if (message.type === 'welcome') {
       this.#live = true;

@@ -142,7 +142,7 @@ test('each drawing stays on the board, and no fill runs out of its outline', () 
   }
 });
 
-test('a drawing takes at most half a minute and 170 messages', () => {
+test('a drawing takes at most half a minute and 50 messages', () => {
   for (const drawing of DRAWINGS) {
     const sent: string[] = [];
     const pen = new Pen('01.01', drawing, ({ action }) => sent.push(action), later);
@@ -150,7 +150,7 @@ test('a drawing takes at most half a minute and 170 messages', () => {
     const drawn = sent.length;
     pass(10_000);
     assert.equal(sent.length, drawn, `${drawing.word.en} is not done`);
-    assert.ok(drawn > 10 && drawn <= 170, `${drawing.word.en}: ${drawn}`);
+    assert.ok(drawn > 10 && drawn <= 50, `${drawing.word.en}: ${drawn}`);
     pen.dispose();
   }
 });
@@ -183,7 +183,7 @@ test('a bot draws its word, saves it at the end, and skips a word without a draw
   world.show(playing('drawing', ME, { answer: 'cat' }));
   pass(4_000);
   const drawn = world.of('draw');
-  assert.ok(drawn.length > 5);
+  assert.ok(drawn.length > 2);
   world.show(playing('reveal', ME, { answer: 'cat' }));
   const saved = world.of('save').flatMap(({ batches }) => batches.map(({ seq }) => seq));
   assert.equal(saved.length, Math.max(...saved), 'each batch once');

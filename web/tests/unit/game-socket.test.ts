@@ -304,6 +304,19 @@ test('a line looks unsent after a second without an answer', async () => {
   assert.deepEqual(world.unsent, []);
 });
 
+test('a line that comes with a change of the room is like any other', async () => {
+  const world = new World();
+  await world.start();
+  const name = 'room-drawing-guesser';
+  const { lines } = JSON.parse(example(name)) as { lines: { id: string }[] };
+  world.socket.say(lines[0]!.id, 'にんじん');
+  world.time.pass(ANSWER_MAX_MS);
+  assert.deepEqual(world.unsent, ['にんじん']);
+  world.say(name);
+  assert.deepEqual(world.unsent, []);
+  assert.deepEqual(world.received.slice(-2), ['room', 'chat']);
+});
+
 for (const [what, message, waitMs] of [
   ['a line', null, ANSWER_MAX_MS],
   ['a drawing', { action: 'draw', turnId: '01.01', seq: 1, ops: [] }, INK_CHECK_MS],

@@ -29,6 +29,9 @@ pub(crate) enum ServerMessage<'a> {
     Room {
         /// The room as the receiver sees it.
         room: RoomMessage,
+        /// The chat lines that came with the change. A message of their own would cost as much again.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<LineMessage>,
     },
     /// Batches of a drawing.
     Ink {
@@ -158,6 +161,11 @@ impl ServerMessage<'_> {
     /// Chat lines, oldest first.
     pub(crate) fn chat<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Self {
         Self::Chat { lines: lines.into_iter().map(LineMessage::from).collect() }
+    }
+
+    /// The changed room, and the chat lines that came with it.
+    pub(crate) fn room<'l>(room: RoomMessage, lines: impl IntoIterator<Item = &'l Line>) -> Self {
+        Self::Room { room, lines: lines.into_iter().map(LineMessage::from).collect() }
     }
 
     /// Tells a guesser that the guess is near the answer.

@@ -18,9 +18,9 @@ const SEED: &str = "drawing in the room";
 const ROUNDS: u16 = 10;
 
 /// The targets for a whole game.
-const MESSAGES_MAX: f64 = 240_000.0;
+const MESSAGES_MAX: f64 = 120_000.0;
 const WRITE_UNITS_MAX: f64 = 15_000.0;
-const DOLLARS_MAX: f64 = 0.30;
+const DOLLARS_MAX: f64 = 0.15;
 
 /// Memory of `ws-message` and `game-archiver` in the template.
 const MEMORY_GB: f64 = 0.5;

@@ -113,7 +113,7 @@ mod tests {
         let table = stack::table("GameTable").expect("the template's table");
         tidemark_local::tables::ensure(&client, &table).await.expect("a table");
         let hand = Hand::new(80_000);
-        for (awards, batches) in [(0, 1), (10, 100), (500, 7), (990, 200)] {
+        for (awards, batches) in [(0, 1), (10, 40), (500, 7), (990, 80)] {
             let room = room(awards, &drawing(&hand, batches));
             let put = client.put_item().table_name(&table.name).set_item(Some(item(&room)));
             let put = put.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await.expect("a put");

@@ -7,7 +7,6 @@ use anyhow::Result;
 use futures::future::try_join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::game_drawing::BATCH_AFTER_MS;
 use crate::game_party::{Party, draws};
 use crate::report::{Better, Row, quantile};
 use crate::{Effort, Folders, repository, stack};
@@ -21,7 +20,7 @@ const BARE: &str = "bare relay";
 const CALM: Duration = Duration::from_millis(75);
 
 /// Between two batches of a drawer in a crowd.
-const DRAWING: Duration = Duration::from_millis(BATCH_AFTER_MS);
+const DRAWING: Duration = Duration::from_millis(175);
 
 /// The p99 at which there are too many games.
 const LATENCY_MS_MAX: f64 = 100.0;

@@ -21,7 +21,8 @@ const CHOOSING_S: f64 = 5.0;
 const REVEAL_S: f64 = 8.0;
 const BOUT_S: f64 = 3.0;
 const DOWN_S: f64 = 1.5;
-const INK_S: f64 = 0.191;
+/// Three batches in a bout.
+const INK_S: f64 = DOWN_S / 3.0;
 const LISTENERS: f64 = 9.0;
 
 /// Settings and quotas that can be changed.

@@ -36,7 +36,6 @@ struct Party {
     api: Api,
     connect: ConnectHandler,
     sockets: FakeSockets,
-    archiver: Archiver,
     stream: StreamTail,
     game: String,
     now_ms: u64,
@@ -91,13 +90,10 @@ impl Party {
         let db = Database::start().await.unwrap();
         let mut gauge = Gauge { costs, ..Gauge::new(&db) };
         let table = db.table(Database::GAMES);
-        let journal =
-            Journal::new(&db.table(Database::JOURNAL), JournalShards::new(4).unwrap(), "default=0".parse().unwrap());
         let mut party = Self {
             api: Api::new(&table, GAME_KEY.into()),
             connect: ConnectHandler::new(&table, GAME_KEY.into()),
             sockets: FakeSockets::default(),
-            archiver: Archiver::new(&table, journal),
             stream: db.stream_of("game-archiver", Database::GAMES).await.unwrap(),
             game: String::new(),
             now_ms: BEGIN_MS,
@@ -205,14 +201,18 @@ impl Party {
         gauge.book(request, billed, posted.iter().map(bytes::Bytes::len).sum());
     }
 
-    /// Gives the archiver what the stream has told since.
+    /// Gives an archiver what the stream has told since. A new instance counts the chat.
     async fn archive(&mut self) {
         let event = batch(&mut self.stream).await;
-        game_archiver::handle(&self.archiver, event, self.now()).await.unwrap();
+        let shards = JournalShards::new(4).unwrap();
+        let journal = Journal::new(&self.db.table(Database::JOURNAL), shards, "default=0".parse().unwrap());
+        let archiver = Archiver::new(&self.db.table(Database::GAMES), journal);
+        game_archiver::handle(&archiver, event, self.now()).await.unwrap();
     }
 
     /// Ends the connection of a guest.
     async fn disconnect(&mut self, gauge: &mut Gauge, who: usize) {
+        self.archive().await;
         gauge.skip();
         self.instance().disconnected(&self.guests[who].connection, self.now_ms).await;
         self.book(gauge, "$disconnect").await;

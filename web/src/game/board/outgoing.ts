@@ -22,13 +22,13 @@ import {
   type Tool,
 } from './protocol.ts';
 
-/** Delay from a change to its batch, while strokes go on. */
-export const BATCH_AFTER_MS = 225;
+/** Delay from a change to its batch, while a stroke goes on. Each batch is a message to everybody. */
+export const BATCH_AFTER_MS = 750;
 /**
- * The first point of a stroke leaves at once, unless a batch has left in this time: many short
- * strokes may not exceed the messages of a connection.
+ * The first point of a stroke and all other ops leave at once, but not sooner after the last batch:
+ * many short strokes may not exceed the messages of a connection.
  */
-const AT_ONCE_AFTER_MS = 120;
+const PAUSE_MS = 120;
 /** Delay from the first batch to its chunk. */
 export const SAVE_AFTER_MS = 2_000;
 /** A message may have 32 KB. `batches` is ASCII, so a character is a byte. */
@@ -37,7 +37,7 @@ const CHUNK_CHARS_MAX = 24_000;
  * How many chunks are sent again at a time: far fewer messages than a connection may send at once.
  */
 const RESEND_CHUNKS_MAX = 10;
-/** How many batches survive a reload of the page: about five seconds, more than a chunk waits. */
+/** How many batches survive a reload of the page: those of more time than a chunk waits. */
 const KEPT_BATCHES_MAX = 32;
 
 /** Reserve for undo, redo and clear when the ink for drawing is used up. */
@@ -89,7 +89,9 @@ export class OutgoingBatches {
   /** Whether chunks were sent again after the last answer. */
   #isResending = false;
   #youngest: Batch[] = [];
-  /** Runs after each batch for {@link AT_ONCE_AFTER_MS}. */
+  /** An op waits for the end of the pause. */
+  #isUrgent = false;
+  /** Runs after each batch for {@link PAUSE_MS}. */
   #pauseTimer: ReturnType<typeof setTimeout> | undefined;
   #batchTimer: ReturnType<typeof setTimeout> | undefined;
   #saveTimer: ReturnType<typeof setTimeout> | undefined;
@@ -150,8 +152,7 @@ export class OutgoingBatches {
     const id = this.#nextId++;
     this.#stroke = { id, width: brush.width, last: first, pending: [] };
     const { tool, colour: color, width } = brush;
-    this.#emit({ op: 'stroke', id, color, width, tool, points: encodePoints([first]) });
-    if (this.#pauseTimer === undefined) this.#cutBatch();
+    this.#emitNow({ op: 'stroke', id, color, width, tool, points: encodePoints([first]) });
   }
 
   extend(points: readonly Point[]): void {
@@ -170,25 +171,25 @@ export class OutgoingBatches {
     const { id } = this.#stroke ?? {};
     if (id === undefined) return;
     this.end();
-    this.#emit({ op: 'undo', id });
+    this.undo(id);
   }
 
   fill(colour: number, at: Point): void {
     if (!this.hasInk) return;
     const { x, y } = snapped(at);
-    this.#emit({ op: 'fill', id: this.#nextId++, color: colour, at: [x, y] });
+    this.#emitNow({ op: 'fill', id: this.#nextId++, color: colour, at: [x, y] });
   }
 
   clear(): void {
-    this.#emit({ op: 'clear', id: this.#nextId++ });
+    this.#emitNow({ op: 'clear', id: this.#nextId++ });
   }
 
   undo(id: number): void {
-    this.#emit({ op: 'undo', id });
+    this.#emitNow({ op: 'undo', id });
   }
 
   redo(id: number): void {
-    this.#emit({ op: 'redo', id });
+    this.#emitNow({ op: 'redo', id });
   }
 
   /** Sends the collected ops as a batch. */
@@ -259,6 +260,12 @@ export class OutgoingBatches {
     this.#armBatch();
   }
 
+  #emitNow(op: Op): void {
+    this.#emit(op);
+    if (this.#pauseTimer === undefined) this.#cutBatch();
+    else this.#isUrgent = true;
+  }
+
   #armBatch(): void {
     this.#batchTimer ??= setTimeout(() => this.flush(), BATCH_AFTER_MS);
   }
@@ -266,9 +273,13 @@ export class OutgoingBatches {
   #cutBatch(): void {
     clearTimeout(this.#batchTimer);
     this.#batchTimer = undefined;
+    this.#isUrgent = false;
     if (this.#ops.length === 0) return;
     clearTimeout(this.#pauseTimer);
-    this.#pauseTimer = setTimeout(() => (this.#pauseTimer = undefined), AT_ONCE_AFTER_MS);
+    this.#pauseTimer = setTimeout(() => {
+      this.#pauseTimer = undefined;
+      if (this.#isUrgent) this.flush();
+    }, PAUSE_MS);
     const batch = { seq: ++this.#seq, ops: this.#ops };
     this.#ops = [];
     this.#pointCount = 0;

@@ -5,23 +5,37 @@
 import type { Point } from './brush.ts';
 import type { Picture } from './picture.ts';
 import { decodePoints, encodePoints } from './points.ts';
-import type { Batch, Op, StrokeOp } from './protocol.ts';
+import { pointCount, type Batch, type Op, type StrokeOp } from './protocol.ts';
 
-/** The drawing time that one batch covers. */
-export const BATCH_MS = 225;
+/** The drawing time that a batch covers while a stroke goes on. */
+const BATCH_MS = 750;
+/** What comes before the first point of a new stroke is played in this time. */
+const HURRY_MS = 75;
+/** A replay takes this for a point: the drawer's page keeps about as many. */
+const POINT_MS = 25;
 /** When more batches than this wait, the oldest are shown at once. */
 const WAITING_MAX = 6;
 
+/** The time that a replay takes for a batch. */
+export function replayMs({ ops }: Batch): number {
+  const points = ops.reduce((sum, op) => sum + Math.max(1, pointCount(op)), 0);
+  return Math.min(BATCH_MS, points * POINT_MS);
+}
+
 export class Playout {
   readonly #picture: Picture;
+  readonly #isReplay: boolean;
   readonly #waiting: Batch[] = [];
   /** The steps of the current batch: one for each point, or for an op without points. */
   #steps: readonly Step[] = [];
   #taken = 0;
   #elapsedMs = 0;
+  #durationMs = 0;
 
-  constructor(picture: Picture) {
+  /** Without `isReplay`, the batches are of a drawing that goes on, and come while it does. */
+  constructor(picture: Picture, isReplay = false) {
     this.#picture = picture;
+    this.#isReplay = isReplay;
   }
 
   get isIdle(): boolean {
@@ -42,18 +56,15 @@ export class Playout {
    * queue became empty.
    */
   advance(ms: number): number {
-    let leftMs = ms * Math.max(1, this.#waiting.length);
+    let leftMs = ms * (this.#isUrgent ? BATCH_MS / HURRY_MS : Math.max(1, this.#waiting.length));
     while (!this.isIdle && leftMs > 0) {
-      if (this.#taken === this.#steps.length) {
-        this.#steps = stepsOf(this.#waiting.shift()?.ops ?? []);
-        this.#taken = 0;
-        this.#elapsedMs = 0;
-      }
-      const passedMs = Math.min(leftMs, BATCH_MS - this.#elapsedMs);
+      if (this.#taken === this.#steps.length) this.#startNext();
+      const passedMs = Math.min(leftMs, this.#durationMs - this.#elapsedMs);
       this.#elapsedMs += passedMs;
       leftMs -= passedMs;
       // The first point is shown at once, as the drawer's page sent it at once.
-      const position = 1 + (this.#elapsedMs / BATCH_MS) * (this.#steps.length - 1);
+      const share = this.#durationMs === 0 ? 1 : this.#elapsedMs / this.#durationMs;
+      const position = 1 + share * (this.#steps.length - 1);
       this.#showUpTo(Math.min(position, this.#steps.length));
     }
     return leftMs;
@@ -69,6 +80,23 @@ export class Playout {
     this.#waiting.length = 0;
     this.#steps = [];
     this.#taken = 0;
+  }
+
+  /** Whether a new stroke waits for what comes before it. */
+  get #isUrgent(): boolean {
+    if (this.#isReplay || this.#waiting.length > 1) return false;
+    const [next] = this.#waiting;
+    return this.#steps.slice(this.#taken).some(({ op }) => begins(op)) || (next?.ops.some(begins) ?? false);
+  }
+
+  #startNext(): void {
+    const batch = this.#waiting.shift();
+    if (batch === undefined) return;
+    this.#steps = stepsOf(batch.ops);
+    this.#taken = 0;
+    this.#elapsedMs = 0;
+    const liveMs = this.#steps.length > 1 ? BATCH_MS : 0;
+    this.#durationMs = this.#isReplay ? replayMs(batch) : liveMs;
   }
 
   #showNext(): void {
@@ -93,6 +121,10 @@ export class Playout {
       this.#picture.guess([]);
     }
   }
+}
+
+function begins(op: Op): boolean {
+  return op.op === 'stroke' && op.color !== undefined;
 }
 
 interface Step {

@@ -1,6 +1,6 @@
-/** The replay of a finished drawing. Batches have no times: each one counts as {@link BATCH_MS}. */
+/** The replay of a finished drawing. Batches have no times: {@link replayMs} counts their points. */
 import { Picture } from './picture.ts';
-import { BATCH_MS, Playout } from './playout.ts';
+import { Playout, replayMs } from './playout.ts';
 import type { Batch } from './protocol.ts';
 import type { SurfaceSource } from './surface.ts';
 
@@ -12,7 +12,9 @@ export class Replay implements SurfaceSource {
   /** Called when `positionMs` or `isPlaying` has changed. */
   onChange: () => void = () => {};
   readonly #batches: readonly Batch[];
-  readonly #playout = new Playout(this.picture);
+  /** When each batch begins; the last number is the end. */
+  readonly #starts = [0];
+  readonly #playout = new Playout(this.picture, true);
   /** The batches before this index are shown or being played. */
   #next = 0;
   #positionMs = 0;
@@ -21,7 +23,8 @@ export class Replay implements SurfaceSource {
   /** Starts with the finished picture. */
   constructor(batches: readonly Batch[]) {
     this.#batches = batches;
-    this.durationMs = batches.length * BATCH_MS;
+    for (const batch of batches) this.#starts.push((this.#starts.at(-1) ?? 0) + replayMs(batch));
+    this.durationMs = this.#starts.at(-1) ?? 0;
     this.seek(this.durationMs);
   }
 
@@ -47,7 +50,7 @@ export class Replay implements SurfaceSource {
 
   seek(ms: number): void {
     const positionMs = Math.min(Math.max(0, ms), this.durationMs);
-    const next = Math.floor(positionMs / BATCH_MS);
+    const next = this.#starts.findLastIndex((startMs) => startMs <= positionMs);
     this.#playout.flush();
     if (next < this.#next) {
       this.picture.reset();
@@ -55,7 +58,7 @@ export class Replay implements SurfaceSource {
     }
     this.picture.apply(this.#batches.slice(this.#next, next).flatMap(({ ops }) => ops));
     this.#next = next;
-    this.#playOn(positionMs - next * BATCH_MS);
+    this.#playOn(positionMs - (this.#starts[next] ?? 0));
     this.#positionMs = positionMs;
     this.onChange();
   }

@@ -1,6 +1,7 @@
 //! Archives finished turns: awards, round history, compressed drawing.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::game::{GameId, Room, standings};
 use domain::journal::SuiteEvent;
@@ -14,6 +15,13 @@ use store_base::Table;
 
 use crate::plan::{ArchiveStep, steps};
 
+/// An instance counts a game's chat at the first line that it sees, then once in so many. Counting
+/// reads all of the chat.
+const LINES_FOR_A_COUNT: u32 = 50;
+
+/// How many games an instance remembers.
+const GAMES_MAX: usize = 10_000;
+
 /// Archives games.
 #[derive(Debug, Clone)]
 pub struct Archiver {
@@ -22,6 +30,8 @@ pub struct Archiver {
     drawings: Drawings,
     archive: Archive,
     journal: Journal,
+    /// How many lines of each game this instance has seen.
+    lines: Arc<Mutex<HashMap<GameId, u32>>>,
 }
 
 /// The results of a batch.
@@ -42,6 +52,7 @@ impl Archiver {
             drawings: Drawings::new(table),
             archive: Archive::new(table),
             journal,
+            lines: Arc::default(),
         }
     }
 
@@ -54,19 +65,8 @@ impl Archiver {
         let of = |record: &StreamRecord<'_, GameImage, GameImage>| {
             GameChange::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
         };
-        let mut records = event.read(of);
-        // One query of a game's chat covers all its lines of the batch, so only the last line
-        // triggers it.
-        let mut looked_at = HashSet::new();
-        for record in records.iter_mut().rev() {
-            if let Ok(Some(GameChange::Said(game_id))) = record.content
-                && !looked_at.insert(game_id)
-            {
-                record.content = Ok(None);
-            }
-        }
         let mut counts = BatchCounts::default();
-        let progress = BatchProgress::process(records, StoreError::is_unreadable, async |change| match change {
+        let progress = BatchProgress::process(event.read(of), StoreError::is_unreadable, async |change| match change {
             Some(GameChange::Room { before, after }) => self.change(&before, &after, &mut counts, now).await,
             Some(GameChange::Said(game_id)) => self.trim_chat(game_id, &mut counts).await,
             None => Ok(()),
@@ -133,7 +133,18 @@ impl Archiver {
     }
 
     async fn trim_chat(&self, game_id: GameId, counts: &mut BatchCounts) -> Result<(), StoreError> {
-        counts.lines_deleted += self.archive.trim_chat(game_id).await? as u64;
+        let is_due = {
+            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            if lines.len() >= GAMES_MAX {
+                lines.clear();
+            }
+            let lines = lines.entry(game_id).or_default();
+            *lines += 1;
+            *lines % LINES_FOR_A_COUNT == 1
+        };
+        if is_due {
+            counts.lines_deleted += self.archive.trim_chat(game_id).await? as u64;
+        }
         Ok(())
     }
 }
