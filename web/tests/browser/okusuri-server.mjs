@@ -106,7 +106,7 @@ export class OkusuriServer {
     },
   ];
   /** @type {Json} */
-  reminder = { isEnabled: true, time: '22:00' };
+  reminder = { isEnabled: true, time: '22:00', doses: { isEnabled: true, isMailed: true, nextAt: null } };
 
   constructor() {
     for (let days = -78; days < 0; days++) {

@@ -221,19 +221,24 @@ pub struct Dose {
 
 impl Dose {
     fn new(time: Time, due_at: Timestamp, recorded: Option<DoseRecord>, now: Timestamp) -> Self {
-        let until = match recorded {
+        let snoozed_until = match recorded {
             Some(DoseRecord::Snoozed { until }) => Some(until),
             _ => None,
         };
-        let asked_at = until.map_or(due_at, |until| until.max(due_at));
+        let dose = Self { time, due_at, state: DoseState::Due, snoozed_until };
         let state = match recorded {
             Some(DoseRecord::Taken) => DoseState::Taken,
             Some(DoseRecord::Skipped) => DoseState::Skipped,
             Some(DoseRecord::Snoozed { until }) if now < until => DoseState::Snoozed,
-            _ if now.duration_since(asked_at) >= MISSED_AFTER => DoseState::Missed,
+            _ if now.duration_since(dose.asked_at()) >= MISSED_AFTER => DoseState::Missed,
             _ => DoseState::Due,
         };
-        Self { time, due_at, state, snoozed_until: until }
+        Self { state, ..dose }
+    }
+
+    /// When the user is asked for it first: at its time, or when its snooze ends.
+    pub(super) fn asked_at(&self) -> Timestamp {
+        self.snoozed_until.map_or(self.due_at, |until| until.max(self.due_at))
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Dose, DoseRecord, FormerTimes, Plan};
-use jiff::Timestamp;
+use domain::okusuri::{DOSE_MAIL_DAYS, Dose, DoseRecord, FormerTimes, Plan, asking_days, local_date};
+use jiff::{Timestamp, ToSpan as _};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 
@@ -20,6 +20,9 @@ use store_base::{StoreError, Table, TransactionOutcome};
 /// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month
 /// are four of them.
 const PAGES_MAX: usize = 32;
+
+/// What is recorded for the doses of a medicine on a day.
+type RecordedDoses = BTreeMap<(Date, String), Vec<(Time, DoseRecord)>>;
 
 /// Which dose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,10 +112,7 @@ impl Doses {
         if medicines.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut recorded = BTreeMap::<(Date, String), Vec<(Time, DoseRecord)>>::new();
-        for row in self.rows(user, range).await? {
-            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((row.time, recorded_of(&row)?));
-        }
+        let recorded = self.recorded(user, range).await?;
         let plans = medicines.into_iter().map(|medicine| Ok((plan(&medicine)?, medicine)));
         let plans: Vec<_> = plans.collect::<Result<_, StoreError>>()?;
         let days = range.days().map(|date| {
@@ -124,6 +124,49 @@ impl Doses {
             (date, of_day.filter(|of_day| !of_day.doses.is_empty()).collect::<Vec<_>>())
         });
         Ok(days.filter(|(_, of_day)| !of_day.is_empty()).collect())
+    }
+
+    /// The doses of the days that may still ask at `now` or later, of each medicine.
+    pub(super) async fn asking(
+        &self,
+        user: &UserId,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<Vec<(Medicine, Date, Dose)>, StoreError> {
+        let medicines = self.medicines.all(user).await?;
+        let today = local_date(now, zone);
+        // A user who moved west may have recorded doses of tomorrow.
+        let recorded = match (today.yesterday(), today.tomorrow()) {
+            (Ok(from), Ok(to)) if !medicines.is_empty() => {
+                self.recorded(user, DateRange::new(from, to).map_err(StoreError::unreadable)?).await?
+            }
+            _ => RecordedDoses::new(),
+        };
+        let mut asking = Vec::new();
+        for medicine in medicines {
+            let plan = plan(&medicine)?;
+            for date in asking_days(medicine.from, zone, now) {
+                let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
+                let doses = plan.doses(date, recorded.map(Vec::as_slice).unwrap_or_default(), zone, now);
+                asking.extend(doses.into_iter().map(|dose| (medicine.clone(), date, dose)));
+            }
+        }
+        Ok(asking)
+    }
+
+    /// Whether the user has recorded a dose of the last [`DOSE_MAIL_DAYS`].
+    pub async fn has_recorded_lately(&self, user: &UserId, today: Date) -> Result<bool, StoreError> {
+        let from = today.checked_sub(DOSE_MAIL_DAYS.days()).map_err(StoreError::unreadable)?;
+        let range = DateRange::new(from, today).map_err(StoreError::unreadable)?;
+        Ok(!self.rows(user, range).await?.is_empty())
+    }
+
+    async fn recorded(&self, user: &UserId, range: DateRange) -> Result<RecordedDoses, StoreError> {
+        let mut recorded = RecordedDoses::new();
+        for row in self.rows(user, range).await? {
+            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((row.time, recorded_of(&row)?));
+        }
+        Ok(recorded)
     }
 
     async fn get(&self, user: &UserId, name: &DoseKey) -> Result<Option<rows::Dose>, StoreError> {

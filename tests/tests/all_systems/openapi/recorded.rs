@@ -51,7 +51,8 @@ fn remember(value: &mut Value) {
             let is_entry = members.contains_key("message");
             let is_product = members.contains_key("lowStockThreshold");
             let is_activity = members.contains_key("occurredAt");
-            let of_okusuri = ["hasBleeding", "times", "medicineId", "emailVerified", "endpoint", "lastRemindedOn"];
+            let of_okusuri =
+                ["hasBleeding", "times", "medicineId", "emailVerified", "endpoint", "lastRemindedOn", "isMailed"];
             let is_okusuris = of_okusuri.iter().any(|name| members.contains_key(*name));
             let is_of_order = ["productId", "orderId"].iter().any(|name| members.contains_key(*name));
             let is_of_product = is_of_order && !is_activity;

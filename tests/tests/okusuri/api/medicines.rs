@@ -1,6 +1,6 @@
 //! Medicines with their doses, and how regularly they are taken.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{LOG, World, problem};
 
@@ -133,4 +133,33 @@ async fn without_a_medicine_adherence_is_computed_from_the_logs() {
         json!({ "from": "2026-10-24", "to": "2026-11-22", "of": "logs", "due": 4, "taken": 3, "rate": 0.75 });
     assert_eq!(adherence, expected);
     assert_eq!(world.get("bob", "GET /okusuri/api/adherence", &[]).await.get("rate"), None);
+}
+
+#[tokio::test]
+async fn changes_of_doses_move_their_next_reminder() {
+    const REMINDER: &str = "PUT /okusuri/api/reminder";
+    let world = World::new().await;
+    let next = async || world.get("ann", "GET /okusuri/api/reminder", &[]).await["doses"]["nextAt"].clone();
+    let on = json!({ "doses": { "isEnabled": true, "language": "ja" } });
+    let (status, reminder) = world.json("ann", REMINDER, &[], on).await;
+    let doses = json!({ "isEnabled": true, "isMailed": true, "nextAt": null });
+    assert_eq!((status, &reminder["doses"], &reminder["isEnabled"]), (200, &doses, &json!(false)));
+    let form = |time: &str| json!({ "name": "鉄剤", "dose": "1錠", "times": [time], "from": "2026-11-21" });
+    let (_, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form("21:00")).await;
+    assert_eq!(next().await, json!("2026-11-22T12:00:00Z"));
+    let id = medicine["id"].as_str().unwrap();
+    let (status, _) = world.json("ann", "PUT /okusuri/api/medicines/{medicineId}", &[id], form("20:00")).await;
+    assert_eq!((status, next().await), (200, json!("2026-11-22T11:00:00Z")));
+    // A dose of this morning, which was recorded before the medicine had its times.
+    let dose = "/okusuri/api/doses/{date}/{time}/{medicineId}";
+    let name = ["2026-11-22", "08:00", id];
+    world.json("ann", &format!("PUT {dose}"), &name, json!({ "state": "snoozed", "minutes": 15 })).await;
+    assert_eq!(next().await, json!("2026-11-22T03:15:00Z"));
+    world.json("ann", &format!("DELETE {dose}"), &name, json!({})).await;
+    assert_eq!(next().await, json!("2026-11-22T11:00:00Z"));
+    world.json("ann", "PUT /okusuri/api/me", &[], json!({ "timeZone": "UTC" })).await;
+    assert_eq!(next().await, json!("2026-11-22T20:00:00Z"));
+    let (_, off) = world.json("ann", REMINDER, &[], json!({ "doses": { "isEnabled": false } })).await;
+    assert_eq!(off["doses"]["nextAt"], Value::Null);
+    assert_eq!(problem(&world.json("ann", REMINDER, &[], json!({ "doses": { "colour": "red" } })).await), (400, "invalid-body"));
 }

@@ -185,6 +185,10 @@ export const en = {
     'At most one notification a day, at the time you choose. It is not sent when the day already has an entry.',
   reminderOn: 'Remind me',
   reminderTime: 'Time',
+  doseReminderOn: 'Remind me of each dose',
+  doseReminderLead:
+    'At the time of the dose, and 30 and 60 minutes later, until you record it. A snoozed dose asks again when the snooze ends. At most 24 messages a day.',
+  doseMail: 'Email me when no notification reaches me',
   push: {
     on: 'Notifications are on for this device.',
     off: 'Notifications are off for this device.',
@@ -232,6 +236,7 @@ export const en = {
     medicine: 'Medicines',
     dose: 'Doses',
     reminder: 'Reminder',
+    dose_reminder: 'Reminders of doses',
     notification_setting: 'Notification settings',
     push_subscription: 'Devices with notifications',
   } as Readonly<Record<string, string>>,

@@ -176,6 +176,10 @@ export const ja: Words = {
   reminderLead: '1日1回まで、設定した時刻に通知します。その日の記録があれば通知しません。',
   reminderOn: 'リマインダーを使う',
   reminderTime: '時刻',
+  doseReminderOn: 'おくすりの時刻に通知する',
+  doseReminderLead:
+    'おくすりの時刻と、その30分後、60分後に、記録するまで通知します。スヌーズした場合は、終わったときにもう一度通知します。通知は1日24回までです。',
+  doseMail: '通知が届かないときはメールで知らせる',
   push: {
     on: 'この端末の通知はオンです。',
     off: 'この端末の通知はオフです。',
@@ -222,6 +226,7 @@ export const ja: Words = {
     medicine: '薬',
     dose: '服薬',
     reminder: 'リマインダー',
+    dose_reminder: 'おくすりの通知',
     notification_setting: '通知の設定',
     push_subscription: '通知を受け取る端末',
   } as Readonly<Record<string, string>>,

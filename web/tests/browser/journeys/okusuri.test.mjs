@@ -74,6 +74,11 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   assert.equal(await page.getByLabel('Time zone').inputValue(), ZONE);
   await page.getByLabel('Name', { exact: true }).fill('Mio');
   await page.getByRole('button', { name: 'Save' }).last().click();
+  const reminder = page.getByRole('region', { name: 'Reminder' });
+  await reminder.getByLabel('Remind me of each dose').check();
+  assert.equal(await reminder.getByLabel('Email me when no notification reaches me').isChecked(), true);
+  await reminder.getByRole('button', { name: 'Save' }).click();
+  await reminder.getByText('Saved.').waitFor();
   await page.getByRole('button', { name: 'Add a medicine' }).click();
   const form = page.getByRole('form', { name: 'New medicine' });
   await form.getByLabel('Name').fill('Iron');
@@ -90,7 +95,8 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   ]);
   const json = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export everything (JSON)' }).click();
-  assert.ok((await readFile(await (await json).path(), 'utf8')).includes('In the evening'));
+  const exported = await readFile(await (await json).path(), 'utf8');
+  for (const part of ['In the evening', '"isMailed": true']) assert.ok(exported.includes(part), part);
 
   await page.getByRole('link', { name: 'Today' }).click();
   await page.getByText('Hello, Mio').waitFor();

@@ -79,6 +79,9 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let recorded = body.recorded(now)?;
     check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
     let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(medicine_problem)?;
+    if matches!(recorded, DoseRecord::Snoozed { .. }) {
+        okusuri.follow_doses(&signed_in, now).await?;
+    }
     Ok(Reply::json(if marked.is_new { 201 } else { 200 }, &row_to_json(&marked.row)))
 }
 
@@ -89,6 +92,7 @@ pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply
     if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(store_problem)? {
         return Err(DOSE_NOT_FOUND);
     }
+    okusuri.follow_doses(&signed_in, (okusuri.now)()).await?;
     let DoseKey { date, time, medicine_id } = name;
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }
