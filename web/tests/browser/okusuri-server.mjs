@@ -242,6 +242,7 @@ export class OkusuriServer {
       case 'PUT doses':
         this.doses.set(rest.join('/'), {
           ...body,
+          ...(body.at && { takenAt: body.at }),
           ...(body.minutes && { snoozedUntil: new Date(now + body.minutes * 60_000).toISOString() }),
         });
         return route.fulfill({ json: {} });

@@ -178,6 +178,15 @@ pub enum DoseRecord {
     },
 }
 
+/// When a dose of `date` was taken, by the user's word. A time to come becomes now, because the clock
+/// of a device may be fast. `None` for a time that is more than a day away from the dose's day.
+#[must_use]
+pub fn taken_at(at: Timestamp, date: Date, zone: &TimeZone, now: Timestamp) -> Option<Timestamp> {
+    let at = at.min(now);
+    let (from, to) = (date.yesterday().unwrap_or(date), date.tomorrow().unwrap_or(date));
+    (from..=to).contains(&zone.to_datetime(at).date()).then_some(at)
+}
+
 /// The state of a dose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DoseState {
@@ -377,6 +386,17 @@ mod tests {
         let former = FormerTimes { times: times(&["08:00"]), until: moment("16:00") };
         let doses = before.since(Timestamp::MIN, vec![former]).doses(date(2026, 11, 21), &[], &tokyo(), Timestamp::MAX);
         assert_eq!(doses.iter().map(|dose| clock_time(dose.time)).collect::<Vec<_>>(), ["08:00"]);
+    }
+
+    #[test]
+    fn a_taken_time_is_past_and_near_its_day() {
+        let at = |at: &str, now: &str| taken_at(at.parse().unwrap(), DAY, &tokyo(), now.parse().unwrap());
+        let (eve, noon) = ("2026-11-20T15:00:00Z", "2026-11-22T03:00:00Z");
+        assert_eq!(at(noon, "2026-11-25T00:00:00Z"), noon.parse().ok());
+        assert_eq!(at("2026-11-22T04:00:00Z", noon), noon.parse().ok());
+        assert_eq!(at(eve, noon), eve.parse().ok());
+        assert_eq!(at("2026-11-20T14:59:59Z", noon), None);
+        assert_eq!(at("2026-11-23T15:00:00Z", "2026-11-25T00:00:00Z"), None);
     }
 
     #[test]

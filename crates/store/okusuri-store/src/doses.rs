@@ -6,9 +6,9 @@ use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
 use domain::okusuri::{DOSE_MAIL_DAYS, Dose, DoseRecord, FormerTimes, Plan, asking_days, local_date};
-use jiff::{Timestamp, ToSpan as _};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{MedicineError, Medicines};
@@ -21,8 +21,8 @@ use store_base::{StoreError, Table, TransactionOutcome};
 /// are four of them.
 const PAGES_MAX: usize = 32;
 
-/// What is recorded for the doses of a medicine on a day.
-type RecordedDoses = BTreeMap<(Date, String), Vec<(Time, DoseRecord)>>;
+/// What is recorded for the doses of a medicine on a day, and when it was taken.
+type RecordedDoses = BTreeMap<(Date, String), Vec<(Time, DoseRecord, Timestamp)>>;
 
 /// Which dose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct DayDoses {
     pub medicine: Medicine,
     /// The doses, earliest first.
     pub doses: Vec<Dose>,
+    /// The times at which recorded doses were taken, by the time that each dose goes by.
+    pub taken_at: BTreeMap<Time, Timestamp>,
 }
 
 /// The record.
@@ -67,18 +69,19 @@ impl Doses {
         Self { medicines: Medicines::new(table), table: table.clone() }
     }
 
-    /// Records a dose, and replaces an earlier record.
+    /// Records a dose that was taken `at`, and replaces an earlier record.
     pub async fn mark(
         &self,
         user: &UserId,
         name: &DoseKey,
-        recorded: DoseRecord,
+        (recorded, at): (DoseRecord, Timestamp),
         now: Timestamp,
     ) -> Result<DoseMarked, MedicineError> {
         let mut retry = Retry::new();
         loop {
             let before = self.get(user, name).await?;
-            let row = row(user, name, recorded, before.as_ref().map_or(now, |before| before.created_at), now);
+            let created_at = before.as_ref().map_or(now, |before| before.created_at);
+            let row = row(user, name, (recorded, at), created_at, now);
             let medicine = Key::new(keys::user(user), keys::medicine(&name.medicine_id));
             let actions = Transaction::of_user(&self.table, user)?
                 // Stops a dose from being recorded of a medicine that was deleted meanwhile.
@@ -117,9 +120,13 @@ impl Doses {
         let plans: Vec<_> = plans.collect::<Result<_, StoreError>>()?;
         let days = range.days().map(|date| {
             let of_day = plans.iter().map(|(plan, medicine)| {
-                let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
-                let doses = plan.doses(date, recorded.map(Vec::as_slice).unwrap_or_default(), zone, now);
-                DayDoses { medicine: medicine.clone(), doses }
+                let recorded =
+                    recorded.get(&(date, medicine.medicine_id.clone())).map(Vec::as_slice).unwrap_or_default();
+                let records: Vec<_> = recorded.iter().map(|(time, record, _)| (*time, *record)).collect();
+                let doses = plan.doses(date, &records, zone, now);
+                let taken = recorded.iter().filter(|(_, record, _)| *record == DoseRecord::Taken);
+                let taken_at = taken.map(|(time, _, at)| (*time, *at)).collect();
+                DayDoses { medicine: medicine.clone(), doses, taken_at }
             });
             (date, of_day.filter(|of_day| !of_day.doses.is_empty()).collect::<Vec<_>>())
         });
@@ -147,7 +154,8 @@ impl Doses {
             let plan = plan(&medicine)?;
             for date in asking_days(medicine.from, zone, now) {
                 let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
-                let doses = plan.doses(date, recorded.map(Vec::as_slice).unwrap_or_default(), zone, now);
+                let recorded = recorded.into_iter().flatten().map(|(time, record, _)| (*time, *record));
+                let doses = plan.doses(date, &recorded.collect::<Vec<_>>(), zone, now);
                 asking.extend(doses.into_iter().map(|dose| (medicine.clone(), date, dose)));
             }
         }
@@ -164,7 +172,11 @@ impl Doses {
     async fn recorded(&self, user: &UserId, range: DateRange) -> Result<RecordedDoses, StoreError> {
         let mut recorded = RecordedDoses::new();
         for row in self.rows(user, range).await? {
-            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((row.time, recorded_of(&row)?));
+            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((
+                row.time,
+                recorded_of(&row)?,
+                row.at,
+            ));
         }
         Ok(recorded)
     }
@@ -197,7 +209,13 @@ fn key(user: &UserId, name: &DoseKey) -> Key {
     Key::new(keys::user(user), keys::dose(name.date, name.time, &name.medicine_id))
 }
 
-fn row(user: &UserId, name: &DoseKey, recorded: DoseRecord, created_at: Timestamp, now: Timestamp) -> rows::Dose {
+fn row(
+    user: &UserId,
+    name: &DoseKey,
+    (recorded, at): (DoseRecord, Timestamp),
+    created_at: Timestamp,
+    now: Timestamp,
+) -> rows::Dose {
     let (state, snoozed_until) = match recorded {
         DoseRecord::Taken => (DoseMark::Taken, None),
         DoseRecord::Skipped => (DoseMark::Skipped, None),
@@ -209,7 +227,7 @@ fn row(user: &UserId, name: &DoseKey, recorded: DoseRecord, created_at: Timestam
         time: name.time,
         medicine_id: name.medicine_id.clone(),
         state,
-        at: now,
+        at,
         snoozed_until,
         created_at,
         updated_at: now,

@@ -66,7 +66,9 @@ fn remember(value: &mut Value) {
                     }
                     ("publicKey", Some("[...]")) => *member = json!("B".repeat(87)),
                     ("today" | "from" | "to", Some("[...]")) => *member = json!("2025-10-02"),
-                    ("createdAt" | "updatedAt" | "at" | "snoozedUntil" | "nextAt", Some("[...]")) if is_okusuris => {
+                    ("createdAt" | "updatedAt" | "at" | "snoozedUntil" | "takenAt" | "nextAt", Some("[...]"))
+                        if is_okusuris =>
+                    {
                         *member = json!("2025-10-02T10:30:00Z");
                     }
                     ("at", Some("[...]")) if is_entry => *member = json!("2025-10-02T10:30:00.000000000Z"),

@@ -26,6 +26,14 @@ async fn doses_are_taken_skipped_snoozed_and_missed() {
     assert_eq!((status, &body["snoozedUntil"]), (201, &json!("2026-11-22T03:30:00Z")));
     assert_eq!(states("2026-11-22").await, ["taken", "snoozed", "due"]);
     assert_eq!(mark("2026-11-22", "11:00", json!({ "state": "skipped" })).await.0, 200);
+    // A time that is corrected, and one to come; the same request again changes nothing.
+    for at in ["2026-11-21T23:12:00Z", "2026-11-21T23:12:00Z", "2026-11-22T09:00:00Z"] {
+        let (status, body) = mark("2026-11-22", "08:00", json!({ "state": "taken", "at": at })).await;
+        let day = world.get("ann", "GET /okusuri/api/doses", &[]).await;
+        let expected = json!(at.min("2026-11-22T03:00:00Z"));
+        assert_eq!((status, &body["at"], &day["items"][0]["takenAt"]), (200, &expected, &expected));
+        assert_eq!(day["items"][1].get("takenAt"), None);
+    }
     assert_eq!(mark("2026-11-21", "08:00", json!({ "state": "taken" })).await.0, 201);
     // Yesterday one of three doses; today one of the two that are no longer possible.
     let adherence = world.get("ann", "GET /okusuri/api/adherence", &[]).await;
@@ -42,6 +50,9 @@ async fn doses_are_taken_skipped_snoozed_and_missed() {
         ("2026-11-22", "08:00", json!({ "state": "eaten" }), "invalid-body"),
         ("2026-11-22", "08:00", json!({ "state": "taken", "minutes": 5 }), "invalid-body"),
         ("2026-11-22", "08:00", json!({ "state": "snoozed", "minutes": 721 }), "invalid-body"),
+        ("2026-11-22", "08:00", json!({ "state": "skipped", "at": "2026-11-22T01:00:00Z" }), "invalid-body"),
+        ("2026-11-22", "08:00", json!({ "state": "taken", "at": "8:00" }), "invalid-body"),
+        ("2026-11-20", "08:00", json!({ "state": "taken", "at": "2026-11-22T01:00:00Z" }), "invalid-body"),
     ] {
         assert_eq!(problem(&mark(date, time, body).await), (400, expected), "{date} {time}");
     }
@@ -161,5 +172,8 @@ async fn changes_of_doses_move_their_next_reminder() {
     assert_eq!(next().await, json!("2026-11-22T20:00:00Z"));
     let (_, off) = world.json("ann", REMINDER, &[], json!({ "doses": { "isEnabled": false } })).await;
     assert_eq!(off["doses"]["nextAt"], Value::Null);
-    assert_eq!(problem(&world.json("ann", REMINDER, &[], json!({ "doses": { "colour": "red" } })).await), (400, "invalid-body"));
+    assert_eq!(
+        problem(&world.json("ann", REMINDER, &[], json!({ "doses": { "colour": "red" } })).await),
+        (400, "invalid-body")
+    );
 }

@@ -34,7 +34,7 @@ impl Scene {
     async fn mark(&self, user: &UserId, date: &str, time: &str, record: DoseRecord, now: &str) {
         let medicine_id = medicine(user, &[], "2026-11-01").unwrap().medicine_id;
         let key = DoseKey { date: date.parse().unwrap(), time: time.parse().unwrap(), medicine_id };
-        Doses::new(&self.db.table(Database::OKUSURI)).mark(user, &key, record, at(now)).await.unwrap();
+        Doses::new(&self.db.table(Database::OKUSURI)).mark(user, &key, (record, at(now)), at(now)).await.unwrap();
         self.reminders.follow_doses(user, &tokyo(), at(now)).await.unwrap();
     }
 
@@ -104,7 +104,10 @@ async fn a_dose_added_or_moved_changes_the_next_reminder() {
     let scene = Scene::new().await;
     let ann = scene.taker("ann").await;
     let now = "2026-11-22T13:10:00Z";
-    let later = Medicine { medicine_id: "later".to_owned(), ..medicine(&ann, &["23:00".parse().unwrap()], "2026-11-01").unwrap() };
+    let later = Medicine {
+        medicine_id: "later".to_owned(),
+        ..medicine(&ann, &["23:00".parse().unwrap()], "2026-11-01").unwrap()
+    };
     put(&scene.db.client, &later).await.unwrap();
     scene.reminders.follow_doses(&ann, &tokyo(), at(now)).await.unwrap();
     assert_eq!(scene.dose_reminder(&ann).await.due_at, Some(at("2026-11-22T14:00:00Z")));
@@ -112,7 +115,9 @@ async fn a_dose_added_or_moved_changes_the_next_reminder() {
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     scene.reminders.follow_doses(&ann, &berlin, at(now)).await.unwrap();
     assert_eq!(scene.dose_reminder(&ann).await.due_at, Some(at("2026-11-22T22:00:00Z")));
-    scene.change_doses(&ann, DoseReminderChange { is_enabled: Some(false), ..DoseReminderChange::default() }, now).await;
+    scene
+        .change_doses(&ann, DoseReminderChange { is_enabled: Some(false), ..DoseReminderChange::default() }, now)
+        .await;
     assert_eq!(scene.dose_reminder(&ann).await.due_at, None);
 }
 
@@ -169,9 +174,17 @@ async fn user_without_a_working_browser_gets_a_mail() {
     let (ann, bob, off) = (scene.taker("ann").await, scene.taker("bob").await, scene.taker("off").await);
     scene.service.answers("ann", &[Answer::Status(410)]);
     scene.notifications.set(&bob, Platform::Web, false, at(EVENING)).await.unwrap();
-    scene.change_doses(&ann, DoseReminderChange { language: Some(Language::Ja), ..DoseReminderChange::default() }, EVENING).await;
+    scene
+        .change_doses(
+            &ann,
+            DoseReminderChange { language: Some(Language::Ja), ..DoseReminderChange::default() },
+            EVENING,
+        )
+        .await;
     scene.service.answers("off", &[Answer::Status(403); 3]);
-    scene.change_doses(&off, DoseReminderChange { is_mailed: Some(false), ..DoseReminderChange::default() }, EVENING).await;
+    scene
+        .change_doses(&off, DoseReminderChange { is_mailed: Some(false), ..DoseReminderChange::default() }, EVENING)
+        .await;
     assert_eq!(scene.run(MORNING).await, Report { mailed: 2, undelivered: 1, ..Report::default() });
     let mut mails = scene.service.mails();
     mails.sort();
@@ -202,7 +215,8 @@ async fn a_day_has_at_most_24_messages() {
     let ann = scene.taker_at("ann", &["08:00", "08:10", "08:20", "09:40", "09:50", "11:10", "11:20", "11:30"]).await;
     let evening = Medicine {
         medicine_id: "evening".to_owned(),
-        ..medicine(&ann, &["13:00".parse().unwrap(), "13:10".parse().unwrap(), "13:20".parse().unwrap()], "2026-11-01").unwrap()
+        ..medicine(&ann, &["13:00".parse().unwrap(), "13:10".parse().unwrap(), "13:20".parse().unwrap()], "2026-11-01")
+            .unwrap()
     };
     put(&scene.db.client, &evening).await.unwrap();
     let begin = at("2026-11-23T00:00:00Z");

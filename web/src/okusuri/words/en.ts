@@ -106,6 +106,8 @@ export const en = {
   addMedicine: 'Add a medicine',
   doseStates: { due: 'due', taken: 'taken', skipped: 'skipped', snoozed: 'snoozed', missed: 'missed' },
   until: (time: string) => `until ${time}`,
+  takenAt: (time: string) => `at ${time}`,
+  correctTime: 'Change time',
   takeDose: 'Taken',
   skipDose: 'Skip',
   snoozeDose: 'Snooze',

@@ -98,6 +98,8 @@ export const ja: Words = {
   addMedicine: '薬を追加',
   doseStates: { due: '予定', taken: '飲んだ', skipped: 'スキップ', snoozed: 'あとで', missed: '飲み忘れ' },
   until: (time) => `${time}まで`,
+  takenAt: (time) => `（${time}）`,
+  correctTime: '時刻を直す',
   takeDose: '飲んだ',
   skipDose: 'スキップ',
   snoozeDose: 'あとで',

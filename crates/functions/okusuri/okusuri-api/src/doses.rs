@@ -3,9 +3,10 @@
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
     Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time,
-    parse_clock_time,
+    parse_clock_time, taken_at,
 };
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
@@ -29,6 +30,7 @@ const SNOOZE_MINUTES_DEFAULT: u16 = 10;
 struct DoseBody {
     state: StateBody,
     minutes: Option<u16>,
+    at: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,6 +57,16 @@ impl DoseBody {
             _ => Err(INVALID_BODY.detail("`minutes` is allowed only with `snoozed`")),
         }
     }
+
+    /// When the dose was taken; now, if the request does not say it.
+    fn at(&self, date: Date, zone: &TimeZone, now: Timestamp) -> Result<Timestamp, Problem> {
+        let Some(at) = &self.at else { return Ok(now) };
+        if !matches!(self.state, StateBody::Taken) {
+            return Err(INVALID_BODY.detail("`at` is allowed only with `taken`"));
+        }
+        let at: Timestamp = at.parse().map_err(|why| INVALID_BODY.detail(format!("`at`: {why}")))?;
+        taken_at(at, date, zone, now).ok_or_else(|| INVALID_BODY.detail("`at` must be within a day of the dose's day"))
+    }
 }
 
 /// The doses of a day, earliest first; of today if the request names no day.
@@ -78,7 +90,8 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let body: DoseBody = request.json(BODY_BYTES_MAX)?;
     let recorded = body.recorded(now)?;
     check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
-    let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(medicine_problem)?;
+    let at = body.at(name.date, &signed_in.time_zone, now)?;
+    let marked = okusuri.doses.mark(&signed_in.id, &name, (recorded, at), now).await.map_err(medicine_problem)?;
     if matches!(recorded, DoseRecord::Snoozed { .. }) {
         okusuri.follow_doses(&signed_in, now).await?;
     }
@@ -183,6 +196,9 @@ fn to_json(date: Date, of_day: &DayDoses) -> impl Iterator<Item = ((Timestamp, S
         });
         if let Some(until) = dose.snoozed_until {
             body["snoozedUntil"] = until.to_string().into();
+        }
+        if let Some(at) = of_day.taken_at.get(&dose.time) {
+            body["takenAt"] = at.to_string().into();
         }
         ((dose.due_at, medicine.name.clone(), medicine.medicine_id.clone()), body)
     })
