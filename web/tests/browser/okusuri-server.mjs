@@ -289,7 +289,7 @@ export class OkusuriServer {
       const state = this.rest.has(date) && date <= today ? 'rest' : (taken ?? untaken);
       days.push({ date, state, ...(noted && { log: noted }) });
     }
-    return { month, today, days };
+    return { month, today, days, medicines: this.adherence.medicines ?? [] };
   }
 
   /** @param {string} date */

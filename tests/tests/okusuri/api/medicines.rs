@@ -40,6 +40,8 @@ async fn doses_are_taken_skipped_snoozed_and_missed() {
     assert_eq!((&adherence["due"], &adherence["taken"], &adherence["of"]), (&json!(5), &json!(2), &json!("doses")));
     let month = world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-11"]).await;
     assert_eq!(month["days"][20]["doses"], json!({ "planned": 3, "taken": 1, "skipped": 0, "missed": 2 }));
+    assert_eq!(month["medicines"], json!([{ "medicineId": id, "name": "鉄剤", "due": 5, "taken": 2, "rate": 0.4 }]));
+    assert_eq!(world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-10"]).await["medicines"], json!([]));
 
     assert_eq!(world.json("ann", &format!("DELETE {dose}"), &["2026-11-22", "08:00", id], json!({})).await.0, 200);
     let again = world.json("ann", &format!("DELETE {dose}"), &["2026-11-22", "08:00", id], json!({})).await;

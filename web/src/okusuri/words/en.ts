@@ -160,6 +160,7 @@ export const en = {
   month: 'Month',
   reportByMonth: 'Days by month',
   reportDays: 'Day by day',
+  reportMedicineMonths: 'Doses taken, by month',
   doseCount: 'doses taken',
   bleedingDay: 'bleeding',
   noBleedingDays: 'No bleeding is recorded in this period.',

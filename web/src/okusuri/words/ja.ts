@@ -152,6 +152,7 @@ export const ja: Words = {
   month: '月',
   reportByMonth: '月ごとの日数',
   reportDays: '毎日の記録',
+  reportMedicineMonths: '月ごとに飲んだ割合',
   doseCount: '服用した回数',
   bleedingDay: '出血',
   noBleedingDays: 'この期間に出血の記録はありません。',

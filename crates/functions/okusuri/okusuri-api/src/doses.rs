@@ -1,5 +1,7 @@
 //! Doses: the doses of a day, what the user recorded for them, and adherence.
 
+use std::collections::BTreeMap;
+
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
     Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time,
@@ -10,7 +12,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
-use okusuri_store::rows::{self, DoseMark};
+use okusuri_store::rows::{self, DoseMark, Medicine};
 use okusuri_store::{DayDoses, DoseKey};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,6 +20,9 @@ use serde_json::{Value, json};
 use crate::Okusuri;
 use crate::medicines::{is_id, medicine_problem};
 use crate::problems::{DOSE_NOT_FOUND, date_problem, store_problem};
+
+/// The doses of days.
+type Days = BTreeMap<Date, Vec<DayDoses>>;
 
 const BODY_BYTES_MAX: usize = 1_024;
 
@@ -122,11 +127,7 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(store_problem)?;
     let others: Vec<_> = calendar.days.into_iter().filter(|day| !doses.contains_key(&day.date)).collect();
     let of_logs = Adherence::of_days(&others);
-    let of = |id: &str| {
-        let of_days = doses.values().flatten().filter(|of_day| of_day.medicine.medicine_id == id);
-        Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
-    };
-    let each: Vec<_> = medicines.iter().map(|medicine| (medicine, of(&medicine.medicine_id))).collect();
+    let each: Vec<_> = medicines.iter().map(|medicine| (medicine, adherence_of(medicine, &doses))).collect();
     let of_doses = each.iter().fold(Adherence::default(), |sum, (_, adherence)| sum.and(*adherence));
     let mut body = json!({ "from": range.from().to_string(), "to": range.to().to_string() });
     body["of"] = match (of_logs.due, of_doses.due) {
@@ -137,15 +138,29 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     }
     .into();
     if !medicines.is_empty() {
-        let items = each.iter().map(|(medicine, adherence)| {
-            let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
-            write_adherence(&mut item, *adherence);
-            item
-        });
-        body["medicines"] = items.collect();
+        body["medicines"] = each.iter().map(|(medicine, adherence)| medicine_to_json(medicine, *adherence)).collect();
     }
     write_adherence(&mut body, of_logs.and(of_doses));
     Ok(Reply::json(200, &body))
+}
+
+/// The adherence of each medicine that has doses on these days, the oldest medicine first.
+pub(crate) fn by_medicine(doses: &Days) -> Vec<Value> {
+    // The ids are sorted by time.
+    let medicines: BTreeMap<_, _> =
+        doses.values().flatten().map(|of_day| (&of_day.medicine.medicine_id, &of_day.medicine)).collect();
+    medicines.into_values().map(|medicine| medicine_to_json(medicine, adherence_of(medicine, doses))).collect()
+}
+
+fn adherence_of(medicine: &Medicine, doses: &Days) -> Adherence {
+    let of_days = doses.values().flatten().filter(|of_day| of_day.medicine.medicine_id == medicine.medicine_id);
+    Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
+}
+
+fn medicine_to_json(medicine: &Medicine, adherence: Adherence) -> Value {
+    let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
+    write_adherence(&mut item, adherence);
+    item
 }
 
 /// The numbers of a day's doses, for the calendar.
