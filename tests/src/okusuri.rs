@@ -3,6 +3,8 @@
 use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use domain::UserId;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::outbound::Outbound;
 use okusuri_api::{Config, Okusuri, Secrets};
@@ -105,18 +107,27 @@ pub async fn samples(client: &Client) -> Result<()> {
         )
         .await?;
     }
-    let medicine = Medicine {
-        user_id: ann.to_string(),
+    let medicine = medicine(&ann, &["08:00".parse()?, "20:00".parse()?], "2025-10-01")?;
+    put(client, &Medicine { until: Some("2025-10-03".parse()?), updated_at: created_at, ..medicine }).await
+}
+
+/// Iron at some times of each day, which was added before its first day.
+///
+/// # Errors
+/// When `from` is no date.
+pub fn medicine(user: &UserId, times: &[Time], from: &str) -> Result<Medicine> {
+    let from: Date = from.parse()?;
+    let created_at = from.yesterday()?.at(10, 30, 0, 0).to_zoned(TimeZone::UTC)?.timestamp();
+    Ok(Medicine {
+        user_id: user.to_string(),
         medicine_id: "0199c0de-0000-7000-8000-00000000000a".into(),
         name: "Iron".into(),
         dose: "1 tablet".into(),
-        times: vec!["08:00".parse()?, "20:00".parse()?],
-        from: "2025-10-01".parse()?,
-        until: Some("2025-10-03".parse()?),
+        times: times.to_vec(),
+        from,
+        until: None,
         former: Vec::new(),
-        // Before its first dose.
-        created_at: "2025-09-30T10:30:00Z".parse()?,
+        created_at,
         updated_at: created_at,
-    };
-    put(client, &medicine).await
+    })
 }

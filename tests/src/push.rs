@@ -1,11 +1,12 @@
 //! A push service of a test's own, and browsers that subscribe there: it takes only messages that a
-//! real one would take, and opens them.
+//! real one would take, and opens them. It takes mails too, as SES does.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
+use aws_sdk_sesv2::config::{Credentials, Region};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -15,6 +16,7 @@ use axum::routing::post;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
+use lambda_kit::mail::Mailer;
 use okusuri_store::rows::PushSubscription;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
@@ -29,6 +31,9 @@ pub const VAPID_KEY: &str = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw";
 
 /// Who answers for it.
 pub const VAPID_SUBJECT: &str = "mailto:operator@example.com";
+
+/// The path of `SendEmail`.
+const SES: &str = "/v2/email/outbound-emails";
 
 /// What the service answers in place of 201.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +64,7 @@ struct Inner {
     browsers: HashMap<String, (SecretKey, Auth)>,
     answers: HashMap<String, VecDeque<Answer>>,
     received: Vec<Received>,
+    mails: Vec<(String, String)>,
     /// Requests of each browser, also those that were not taken.
     requests: HashMap<String, usize>,
     /// What a real service would have refused.
@@ -80,7 +86,8 @@ impl PushService {
     pub async fn start() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let service = Self { address: listener.local_addr()?, inner: Arc::default() };
-        let router = Router::new().route("/push/{browser}", post(take)).with_state(service.clone());
+        let router = Router::new().route("/push/{browser}", post(take)).route(SES, post(take_mail));
+        let router = router.with_state(service.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         Ok(service)
     }
@@ -154,6 +161,22 @@ impl PushService {
         Ok(inner.received.clone())
     }
 
+    /// Sends mails to this service, over the connector of a client of DynamoDB.
+    #[must_use]
+    pub fn mailer(&self, client: &aws_sdk_dynamodb::Client) -> Mailer {
+        let config = aws_sdk_sesv2::Config::builder().behavior_version_latest().region(Region::new("us-east-1"));
+        let config = config.credentials_provider(Credentials::new("id", "secret", None, None, "tests"));
+        let mut config = config.endpoint_url(format!("http://{}", self.address));
+        config.set_http_client(client.config().http_client());
+        Mailer::new(aws_sdk_sesv2::Client::from_conf(config.build()), "okusuri@example.com")
+    }
+
+    /// Address and subject of each mail, oldest first.
+    #[must_use]
+    pub fn mails(&self) -> Vec<(String, String)> {
+        self.lock().mails.clone()
+    }
+
     /// How often a browser was written to, whatever the answer.
     #[must_use]
     pub fn requests(&self, browser: &str) -> usize {
@@ -197,6 +220,14 @@ async fn take(
         }
         Some(Answer::Nothing) => std::future::pending().await,
     }
+}
+
+async fn take_mail(State(service): State<PushService>, body: Bytes) -> Response {
+    let mail: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let text = |path: &str| mail.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mail = (text("/Destination/ToAddresses/0"), text("/Content/Simple/Subject/Data"));
+    service.lock().mails.push(mail);
+    axum::Json(json!({ "MessageId": "1" })).into_response()
 }
 
 fn status_of(status: u16) -> StatusCode {

@@ -13,6 +13,7 @@ pub mod fields;
 pub mod http;
 pub mod id;
 pub mod json_object;
+pub mod mail;
 pub mod outbound;
 pub mod page;
 pub mod problem;

@@ -33,8 +33,20 @@ const GAME_CHANGING: [&str; 15] = [
 const SHOP_CHANGING: [&str; 7] = ["cursor", "id", "createdAt", "updatedAt", "archivedAt", "expiresAt", "settledAt"];
 
 /// What differs from run to run in Okusuri's answers.
-const OKUSURI_CHANGING: [&str; 11] =
-    ["cursor", "id", "createdAt", "updatedAt", "at", "snoozedUntil", "today", "from", "to", "nextAt", "publicKey"];
+const OKUSURI_CHANGING: [&str; 12] = [
+    "cursor",
+    "id",
+    "createdAt",
+    "updatedAt",
+    "at",
+    "snoozedUntil",
+    "takenAt",
+    "today",
+    "from",
+    "to",
+    "nextAt",
+    "publicKey",
+];
 
 /// A reply of the HTTP API with its body read, without what differs from run to run.
 fn reply(payload: Result<Value, Value>) -> Value {

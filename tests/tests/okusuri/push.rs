@@ -88,7 +88,8 @@ impl World {
 async fn reminder_defaults_to_off_at_22_and_can_change() {
     let world = World::new().await;
     let (status, body) = world.post("GET /okusuri/api/reminder", &Value::Null).await;
-    let off = json!({ "isEnabled": false, "time": "22:00", "timeZone": "Asia/Tokyo", "nextAt": null, "lastRemindedOn": null });
+    let doses = json!({ "isEnabled": false, "isMailed": true, "nextAt": null });
+    let off = json!({ "isEnabled": false, "time": "22:00", "timeZone": "Asia/Tokyo", "nextAt": null, "lastRemindedOn": null, "doses": doses });
     assert_eq!((status, body), (200, off));
     let put = async |body: Value| world.post("PUT /okusuri/api/reminder", &body).await;
     assert_eq!(put(json!({ "isEnabled": true })).await.1["nextAt"], "2026-11-22T13:00:00Z");

@@ -54,8 +54,9 @@ export function doseWithPending(dose: Dose, pending: readonly Write[]): WithPend
   const write = lastWriteTo(dosePath(dose), pending);
   if (write === null) return { ...dose, isPending: false };
   const state = write.method === 'DELETE' ? 'due' : (write.body?.['state'] as Dose['state']);
-  const { snoozedUntil: _, ...rest } = dose;
-  return { ...rest, state, isPending: true };
+  const { snoozedUntil: _, takenAt: __, ...rest } = dose;
+  const at = write.body?.['at'];
+  return { ...rest, ...(typeof at === 'string' && { takenAt: at }), state, isPending: true };
 }
 
 /** The newest pending write to a path. */

@@ -49,3 +49,24 @@ export function bleedingPeriods(days: readonly ReportDay[]): readonly DayRange[]
   }
   return periods.reverse();
 }
+
+/** The taken and due doses of a medicine in each month of a report. */
+export interface MedicineMonths {
+  readonly medicineId: string;
+  readonly name: string;
+  readonly shares: readonly { readonly taken: number; readonly due: number }[];
+}
+
+/** Each medicine with its months. A month without doses of it has none due. */
+export function medicineMonths(
+  months: readonly Partial<Pick<Schema<'Calendar'>, 'medicines'>>[],
+): readonly MedicineMonths[] {
+  // A response that an earlier version of the page has cached has no `medicines`.
+  const all = months.map(({ medicines = [] }) => medicines);
+  const names = new Map(all.flat().map(({ medicineId, name }) => [medicineId, name]));
+  return [...names].map(([medicineId, name]) => ({
+    medicineId,
+    name,
+    shares: all.map((medicines) => medicines.find((one) => one.medicineId === medicineId) ?? { taken: 0, due: 0 }),
+  }));
+}

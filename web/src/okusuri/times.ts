@@ -1,4 +1,5 @@
 /** Parses times of day. */
+import { momentMs } from '../shared/format.ts';
 
 /** The most times of a medicine that the server accepts. */
 export const TIMES_MAX = 8;
@@ -23,4 +24,18 @@ export function parseTimes(typed: string): readonly string[] | null {
   if (times.some((time) => time === null)) return null;
   const unique = [...new Set(times as string[])].sort();
   return unique.length === 0 || unique.length > TIMES_MAX ? null : unique;
+}
+
+/** `HH:MM` of a moment on this device's clock. */
+export function clockOf(moment: string): string {
+  const at = new Date(momentMs(moment));
+  return [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** The last moment with this time on the device's clock that is not after `nowMs`. */
+export function lastClock(hour: number, minute: number, nowMs: number): number {
+  const at = new Date(nowMs);
+  at.setHours(hour, minute, 0, 0);
+  if (at.getTime() > nowMs) at.setDate(at.getDate() - 1);
+  return at.getTime();
 }

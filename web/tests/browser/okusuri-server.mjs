@@ -106,7 +106,7 @@ export class OkusuriServer {
     },
   ];
   /** @type {Json} */
-  reminder = { isEnabled: true, time: '22:00' };
+  reminder = { isEnabled: true, time: '22:00', doses: { isEnabled: true, isMailed: true, nextAt: null } };
 
   constructor() {
     for (let days = -78; days < 0; days++) {
@@ -242,6 +242,7 @@ export class OkusuriServer {
       case 'PUT doses':
         this.doses.set(rest.join('/'), {
           ...body,
+          ...(body.at && { takenAt: body.at }),
           ...(body.minutes && { snoozedUntil: new Date(now + body.minutes * 60_000).toISOString() }),
         });
         return route.fulfill({ json: {} });
@@ -288,7 +289,7 @@ export class OkusuriServer {
       const state = this.rest.has(date) && date <= today ? 'rest' : (taken ?? untaken);
       days.push({ date, state, ...(noted && { log: noted }) });
     }
-    return { month, today, days };
+    return { month, today, days, medicines: this.adherence.medicines ?? [] };
   }
 
   /** @param {string} date */

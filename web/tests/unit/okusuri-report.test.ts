@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bleedingPeriods, figuresOf, markOf } from '../../src/okusuri/report.ts';
+import { bleedingPeriods, figuresOf, markOf, medicineMonths } from '../../src/okusuri/report.ts';
 
 type ReportDay = Parameters<typeof figuresOf>[0][number];
 
@@ -32,4 +32,37 @@ test('a period of bleeding continues over the end of a month, newest first', () 
     { from: '2026-10-31', to: '2026-11-01' },
   ]);
   assert.deepEqual(bleedingPeriods([]), []);
+});
+
+test('a medicine has its doses of each month, and none where it was not planned', () => {
+  const iron = { medicineId: 'm1', name: 'Iron' };
+  const months = [
+    {},
+    { medicines: [{ ...iron, due: 4, taken: 3 }] },
+    {
+      medicines: [
+        { ...iron, due: 2, taken: 2 },
+        { medicineId: 'm2', name: 'Zinc', due: 1, taken: 0 },
+      ],
+    },
+  ];
+  const shares = medicineMonths(months).map(({ name, shares }) => [name, shares.map(({ taken, due }) => [taken, due])]);
+  assert.deepEqual(shares, [
+    [
+      'Iron',
+      [
+        [0, 0],
+        [3, 4],
+        [2, 2],
+      ],
+    ],
+    [
+      'Zinc',
+      [
+        [0, 0],
+        [0, 0],
+        [0, 1],
+      ],
+    ],
+  ]);
 });

@@ -5,7 +5,7 @@ import type { Day, Dose, Log } from '../../src/okusuri/api.ts';
 import { digitsOf } from '../../src/okusuri/signInCode.ts';
 import { deviceName } from '../../src/okusuri/device.ts';
 import { dayWithPending, dosePath, doseWithPending } from '../../src/okusuri/pendingWrites.ts';
-import { parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
+import { clockOf, lastClock, parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
 import type { Write } from '../../src/okusuri/writeQueue.ts';
 
 test('a code is found in pasted text', () => {
@@ -40,6 +40,14 @@ test('times are parsed in several formats', () => {
   assert.equal(parseTimes(''), null);
   assert.equal(parseTimes('8, x'), null);
   assert.equal(parseTimes(Array.from({ length: TIMES_MAX + 1 }, (_, i) => i).join(',')), null);
+});
+
+test('a time of day is the last one that is not to come', () => {
+  const now = new Date(2026, 10, 22, 0, 10).getTime();
+  const at = (hour: number, minute: number): string => new Date(lastClock(hour, minute, now)).toISOString();
+  assert.equal(at(0, 5), new Date(2026, 10, 22, 0, 5).toISOString());
+  assert.equal(at(23, 50), new Date(2026, 10, 21, 23, 50).toISOString());
+  assert.equal(clockOf(at(23, 50)), '23:50');
 });
 
 test('a device is named after its browser and system', () => {

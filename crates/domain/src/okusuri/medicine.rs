@@ -178,6 +178,15 @@ pub enum DoseRecord {
     },
 }
 
+/// When a dose of `date` was taken, by the user's word. A time to come becomes now, because the clock
+/// of a device may be fast. `None` for a time that is more than a day away from the dose's day.
+#[must_use]
+pub fn taken_at(at: Timestamp, date: Date, zone: &TimeZone, now: Timestamp) -> Option<Timestamp> {
+    let at = at.min(now);
+    let (from, to) = (date.yesterday().unwrap_or(date), date.tomorrow().unwrap_or(date));
+    (from..=to).contains(&zone.to_datetime(at).date()).then_some(at)
+}
+
 /// The state of a dose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DoseState {
@@ -221,19 +230,24 @@ pub struct Dose {
 
 impl Dose {
     fn new(time: Time, due_at: Timestamp, recorded: Option<DoseRecord>, now: Timestamp) -> Self {
-        let until = match recorded {
+        let snoozed_until = match recorded {
             Some(DoseRecord::Snoozed { until }) => Some(until),
             _ => None,
         };
-        let asked_at = until.map_or(due_at, |until| until.max(due_at));
+        let dose = Self { time, due_at, state: DoseState::Due, snoozed_until };
         let state = match recorded {
             Some(DoseRecord::Taken) => DoseState::Taken,
             Some(DoseRecord::Skipped) => DoseState::Skipped,
             Some(DoseRecord::Snoozed { until }) if now < until => DoseState::Snoozed,
-            _ if now.duration_since(asked_at) >= MISSED_AFTER => DoseState::Missed,
+            _ if now.duration_since(dose.asked_at()) >= MISSED_AFTER => DoseState::Missed,
             _ => DoseState::Due,
         };
-        Self { time, due_at, state, snoozed_until: until }
+        Self { state, ..dose }
+    }
+
+    /// When the user is asked for it first: at its time, or when its snooze ends.
+    pub(super) fn asked_at(&self) -> Timestamp {
+        self.snoozed_until.map_or(self.due_at, |until| until.max(self.due_at))
     }
 }
 
@@ -372,6 +386,17 @@ mod tests {
         let former = FormerTimes { times: times(&["08:00"]), until: moment("16:00") };
         let doses = before.since(Timestamp::MIN, vec![former]).doses(date(2026, 11, 21), &[], &tokyo(), Timestamp::MAX);
         assert_eq!(doses.iter().map(|dose| clock_time(dose.time)).collect::<Vec<_>>(), ["08:00"]);
+    }
+
+    #[test]
+    fn a_taken_time_is_past_and_near_its_day() {
+        let at = |at: &str, now: &str| taken_at(at.parse().unwrap(), DAY, &tokyo(), now.parse().unwrap());
+        let (eve, noon) = ("2026-11-20T15:00:00Z", "2026-11-22T03:00:00Z");
+        assert_eq!(at(noon, "2026-11-25T00:00:00Z"), noon.parse().ok());
+        assert_eq!(at("2026-11-22T04:00:00Z", noon), noon.parse().ok());
+        assert_eq!(at(eve, noon), eve.parse().ok());
+        assert_eq!(at("2026-11-20T14:59:59Z", noon), None);
+        assert_eq!(at("2026-11-23T15:00:00Z", "2026-11-25T00:00:00Z"), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The rules of Okusuri, a medication log: valid days, rests, doses, reminders and sign-in.
 
+mod dose_reminder;
 mod email;
 mod log;
 mod log_window;
@@ -11,15 +12,16 @@ pub mod sign_in;
 mod streak;
 mod summary;
 
+pub use dose_reminder::{DOSE_ASKS, DOSE_MAIL_DAYS, DOSE_MESSAGES_MAX, DOSE_REPEAT, asking_days, utc_day_end};
 pub use email::{Email, EmailError};
 pub use log::{DateRefusal, FIRST_DATE, Log, Note, NoteError, check_loggable};
 pub use log_window::{LogWindow, MissingLogs};
 pub use medicine::{
     ClockTimeError, Dose, DoseRecord, DoseState, FORMER_TIMES_MAX, FormerTimes, MEDICINES_MAX, MISSED_AFTER, Plan,
-    PlanError, SNOOZE_MINUTES_MAX, TIMES_MAX, clock_time, parse_clock_time,
+    PlanError, SNOOZE_MINUTES_MAX, TIMES_MAX, clock_time, parse_clock_time, taken_at,
 };
 pub use month::{ADHERENCE_DAYS, Adherence, Day, DayState, adherence_range, days};
-pub use notification::{PUSH_FAILURES_MAX, Platform, PlatformError, SUBSCRIPTIONS_MAX};
+pub use notification::{Language, PUSH_FAILURE_PAUSE, PUSH_FAILURES_MAX, Platform, PlatformError, SUBSCRIPTIONS_MAX};
 pub use reminder::{
     REMINDER_LATE_MAX, REMINDER_TIME_DEFAULT, ReminderDecision, decide_reminder, due_on, local_date, next_due,
 };

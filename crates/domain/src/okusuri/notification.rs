@@ -3,13 +3,47 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::SignedDuration;
+
 /// The maximum number of push subscriptions of a user. A further one replaces the least valuable
 /// one.
 pub const SUBSCRIPTIONS_MAX: usize = 20;
 
-/// A subscription that fails this often in a row is switched off. With one message a day, that is
-/// two weeks.
+/// A subscription that fails this often in a row is switched off. A failure counts once in
+/// [`PUSH_FAILURE_PAUSE`], so that is two weeks, however many messages a day has.
 pub const PUSH_FAILURES_MAX: u32 = 14;
+
+/// The time in which one more failure does not count. It is less than a day, because runs may be
+/// late.
+pub const PUSH_FAILURE_PAUSE: SignedDuration = SignedDuration::from_hours(20);
+
+/// The language of a mail, as the page has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Language {
+    /// Japanese.
+    Ja,
+    /// English.
+    #[default]
+    En,
+}
+
+impl Language {
+    /// Japanese for `ja` and `ja-JP`, English for all other tags.
+    #[must_use]
+    pub fn of(tag: Option<&str>) -> Self {
+        let language = tag.and_then(|tag| tag.split(['-', '_']).next()).unwrap_or_default();
+        if language.eq_ignore_ascii_case("ja") { Self::Ja } else { Self::En }
+    }
+
+    /// The value in items, and in HTML.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ja => "ja",
+            Self::En => "en",
+        }
+    }
+}
 
 /// The platform of a browser. Notifications can be switched on and off for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -22,7 +22,7 @@ use store_base::{StoreError, Table};
 
 /// The types that administrators list. Each item belongs to a user, who sees the access. A row of
 /// sign-in codes belongs to a mailbox, which may be nobody's.
-pub const LISTED_TYPES: [&str; 9] = [
+pub const LISTED_TYPES: [&str; 10] = [
     "user",
     "session",
     "account",
@@ -30,6 +30,7 @@ pub const LISTED_TYPES: [&str; 9] = [
     "medicine",
     "dose",
     "reminder",
+    "dose_reminder",
     "notification_setting",
     "push_subscription",
 ];

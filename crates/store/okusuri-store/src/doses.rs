@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Dose, DoseRecord, FormerTimes, Plan};
-use jiff::Timestamp;
+use domain::okusuri::{DOSE_MAIL_DAYS, Dose, DoseRecord, FormerTimes, Plan, asking_days, local_date};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{MedicineError, Medicines};
@@ -20,6 +20,9 @@ use store_base::{StoreError, Table, TransactionOutcome};
 /// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month
 /// are four of them.
 const PAGES_MAX: usize = 32;
+
+/// What is recorded for the doses of a medicine on a day, and when it was taken.
+type RecordedDoses = BTreeMap<(Date, String), Vec<(Time, DoseRecord, Timestamp)>>;
 
 /// Which dose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub struct DayDoses {
     pub medicine: Medicine,
     /// The doses, earliest first.
     pub doses: Vec<Dose>,
+    /// The times at which recorded doses were taken, by the time that each dose goes by.
+    pub taken_at: BTreeMap<Time, Timestamp>,
 }
 
 /// The record.
@@ -64,18 +69,19 @@ impl Doses {
         Self { medicines: Medicines::new(table), table: table.clone() }
     }
 
-    /// Records a dose, and replaces an earlier record.
+    /// Records a dose that was taken `at`, and replaces an earlier record.
     pub async fn mark(
         &self,
         user: &UserId,
         name: &DoseKey,
-        recorded: DoseRecord,
+        (recorded, at): (DoseRecord, Timestamp),
         now: Timestamp,
     ) -> Result<DoseMarked, MedicineError> {
         let mut retry = Retry::new();
         loop {
             let before = self.get(user, name).await?;
-            let row = row(user, name, recorded, before.as_ref().map_or(now, |before| before.created_at), now);
+            let created_at = before.as_ref().map_or(now, |before| before.created_at);
+            let row = row(user, name, (recorded, at), created_at, now);
             let medicine = Key::new(keys::user(user), keys::medicine(&name.medicine_id));
             let actions = Transaction::of_user(&self.table, user)?
                 // Stops a dose from being recorded of a medicine that was deleted meanwhile.
@@ -109,21 +115,70 @@ impl Doses {
         if medicines.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut recorded = BTreeMap::<(Date, String), Vec<(Time, DoseRecord)>>::new();
-        for row in self.rows(user, range).await? {
-            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((row.time, recorded_of(&row)?));
-        }
+        let recorded = self.recorded(user, range).await?;
         let plans = medicines.into_iter().map(|medicine| Ok((plan(&medicine)?, medicine)));
         let plans: Vec<_> = plans.collect::<Result<_, StoreError>>()?;
         let days = range.days().map(|date| {
             let of_day = plans.iter().map(|(plan, medicine)| {
-                let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
-                let doses = plan.doses(date, recorded.map(Vec::as_slice).unwrap_or_default(), zone, now);
-                DayDoses { medicine: medicine.clone(), doses }
+                let recorded =
+                    recorded.get(&(date, medicine.medicine_id.clone())).map(Vec::as_slice).unwrap_or_default();
+                let records: Vec<_> = recorded.iter().map(|(time, record, _)| (*time, *record)).collect();
+                let doses = plan.doses(date, &records, zone, now);
+                let taken = recorded.iter().filter(|(_, record, _)| *record == DoseRecord::Taken);
+                let taken_at = taken.map(|(time, _, at)| (*time, *at)).collect();
+                DayDoses { medicine: medicine.clone(), doses, taken_at }
             });
             (date, of_day.filter(|of_day| !of_day.doses.is_empty()).collect::<Vec<_>>())
         });
         Ok(days.filter(|(_, of_day)| !of_day.is_empty()).collect())
+    }
+
+    /// The doses of the days that may still ask at `now` or later, of each medicine.
+    pub(super) async fn asking(
+        &self,
+        user: &UserId,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<Vec<(Medicine, Date, Dose)>, StoreError> {
+        let medicines = self.medicines.all(user).await?;
+        let today = local_date(now, zone);
+        // A user who moved west may have recorded doses of tomorrow.
+        let recorded = match (today.yesterday(), today.tomorrow()) {
+            (Ok(from), Ok(to)) if !medicines.is_empty() => {
+                self.recorded(user, DateRange::new(from, to).map_err(StoreError::unreadable)?).await?
+            }
+            _ => RecordedDoses::new(),
+        };
+        let mut asking = Vec::new();
+        for medicine in medicines {
+            let plan = plan(&medicine)?;
+            for date in asking_days(medicine.from, zone, now) {
+                let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
+                let recorded = recorded.into_iter().flatten().map(|(time, record, _)| (*time, *record));
+                let doses = plan.doses(date, &recorded.collect::<Vec<_>>(), zone, now);
+                asking.extend(doses.into_iter().map(|dose| (medicine.clone(), date, dose)));
+            }
+        }
+        Ok(asking)
+    }
+
+    /// Whether the user has recorded a dose of the last [`DOSE_MAIL_DAYS`].
+    pub async fn has_recorded_lately(&self, user: &UserId, today: Date) -> Result<bool, StoreError> {
+        let from = today.checked_sub(DOSE_MAIL_DAYS.days()).map_err(StoreError::unreadable)?;
+        let range = DateRange::new(from, today).map_err(StoreError::unreadable)?;
+        Ok(!self.rows(user, range).await?.is_empty())
+    }
+
+    async fn recorded(&self, user: &UserId, range: DateRange) -> Result<RecordedDoses, StoreError> {
+        let mut recorded = RecordedDoses::new();
+        for row in self.rows(user, range).await? {
+            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((
+                row.time,
+                recorded_of(&row)?,
+                row.at,
+            ));
+        }
+        Ok(recorded)
     }
 
     async fn get(&self, user: &UserId, name: &DoseKey) -> Result<Option<rows::Dose>, StoreError> {
@@ -154,7 +209,13 @@ fn key(user: &UserId, name: &DoseKey) -> Key {
     Key::new(keys::user(user), keys::dose(name.date, name.time, &name.medicine_id))
 }
 
-fn row(user: &UserId, name: &DoseKey, recorded: DoseRecord, created_at: Timestamp, now: Timestamp) -> rows::Dose {
+fn row(
+    user: &UserId,
+    name: &DoseKey,
+    (recorded, at): (DoseRecord, Timestamp),
+    created_at: Timestamp,
+    now: Timestamp,
+) -> rows::Dose {
     let (state, snoozed_until) = match recorded {
         DoseRecord::Taken => (DoseMark::Taken, None),
         DoseRecord::Skipped => (DoseMark::Skipped, None),
@@ -166,7 +227,7 @@ fn row(user: &UserId, name: &DoseKey, recorded: DoseRecord, created_at: Timestam
         time: name.time,
         medicine_id: name.medicine_id.clone(),
         state,
-        at: now,
+        at,
         snoozed_until,
         created_at,
         updated_at: now,

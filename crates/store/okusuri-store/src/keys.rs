@@ -31,6 +31,7 @@ pub(crate) const PROFILE: &str = "PROFILE";
 pub(crate) const IMAGE: &str = "IMAGE";
 pub(crate) const SUMMARY: &str = "SUMMARY";
 pub(crate) const REMINDER: &str = "REMINDER";
+pub(crate) const DOSE_REMINDER: &str = "REMINDER#DOSES";
 
 /// What the sort keys of a user's items of one kind begin with.
 pub(crate) const SESSION_PREFIX: &str = "SESSION#";
@@ -96,9 +97,10 @@ pub(crate) fn source_limit(source: &str) -> Key {
     Key::new(format!("LIMIT#SOURCE#{source}"), "CODES")
 }
 
-/// The counters of the whole service, in the window that begins with this second.
-pub(crate) fn service_limit(window_from: i64) -> Key {
-    Key::new(format!("LIMIT#SERVICE#{window_from}"), "CODES")
+/// The counter of the mails of one kind that the whole service sends, in the window that begins with
+/// this second.
+pub(crate) fn service_limit(kind: &str, window_from: i64) -> Key {
+    Key::new(format!("LIMIT#SERVICE#{window_from}"), kind)
 }
 
 pub(crate) fn oauth_state(state_hash: &str) -> Key {

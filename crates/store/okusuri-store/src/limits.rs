@@ -66,6 +66,24 @@ impl Row for SourceLimit {
     }
 }
 
+/// The kinds of mails. Each has its own limit, so that reminders stop nobody from signing in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailKind {
+    /// A sign-in code.
+    Code,
+    /// A reminder of doses.
+    Reminder,
+}
+
+impl MailKind {
+    fn sort(self) -> &'static str {
+        match self {
+            Self::Code => "CODES",
+            Self::Reminder => "REMINDERS",
+        }
+    }
+}
+
 /// The limits of a table. Its requests are `GetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct CodeLimits {
@@ -86,14 +104,14 @@ impl CodeLimits {
         .await
     }
 
-    /// Counts a code before it is mailed. `false` if the service has sent too many.
+    /// Counts a mail before it is sent. `false` if the service has sent too many of its kind.
     ///
     /// One item takes a thousand writes a second, and only codes come here that their source and
     /// their mailbox had room for.
-    pub async fn send_any(&self, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn send_any(&self, kind: MailKind, now: Timestamp) -> Result<bool, StoreError> {
         let window = WINDOW.as_secs();
         let window_from = now.as_second().div_euclid(window) * window;
-        let request = self.table.update_item(keys::service_limit(window_from).item());
+        let request = self.table.update_item(keys::service_limit(kind.sort(), window_from).item());
         let request = request.update_expression("SET #TTL = :ttl, #Type = :type ADD Sends :one");
         let request = request.expression_attribute_names("#TTL", keys::TTL).expression_attribute_names("#Type", "Type");
         let request = request.expression_attribute_values(":type", s("service_limit"));

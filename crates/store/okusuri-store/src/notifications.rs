@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use domain::UserId;
-use domain::okusuri::{PUSH_FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
+use domain::okusuri::{PUSH_FAILURE_PAUSE, PUSH_FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
@@ -149,6 +149,9 @@ impl Notifications {
     /// Notes that it could not be reached, and why; switches it off when it has been so too often
     /// in a row.
     pub async fn failed(&self, one: &PushSubscription, why: &str, now: Timestamp) -> Result<(), StoreError> {
+        if one.failures > 0 && now.duration_since(one.updated_at) < PUSH_FAILURE_PAUSE {
+            return Ok(());
+        }
         let failures = one.failures.saturating_add(1);
         let is_enabled = failures < PUSH_FAILURES_MAX;
         let disabled_because = (!is_enabled).then(|| why.to_owned());

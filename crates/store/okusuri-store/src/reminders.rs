@@ -7,10 +7,12 @@ use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 
+use super::doses::Doses;
 use super::keys::{
-    self, DUE_AT, DUE_INDEX, DUE_PARTITION, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, REMINDER, SORT_KEY, s,
+    self, DOSE_REMINDER, DUE_AT, DUE_INDEX, DUE_PARTITION, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, REMINDER,
+    SORT_KEY, s,
 };
-use super::rows::{MedicationLog, Reminder, User, read};
+use super::rows::{DueRow, MedicationLog, Reminder, User, read};
 use super::transaction::{Transaction, WriteError};
 use super::upsert::Upsert;
 use store_base::unless_condition_failed;
@@ -22,11 +24,14 @@ const HOURS: i8 = 24;
 /// How many hours late a due reminder may still be sent.
 const HOURS_BACK: i8 = 2;
 
+/// Every so many minutes, a run also looks at reminders that are too late to be sent.
+const LATE_EVERY_MINUTES: i8 = 10;
+
 /// Keys of one page of the index. One has about 150 bytes.
 const PAGE: i32 = 500;
 
 /// How often a change of settings is tried again that another change got ahead of.
-const CHANGES_MAX: usize = 5;
+pub(super) const CHANGES_MAX: usize = 5;
 
 /// A change of a reminder; `None` members stay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,21 +47,46 @@ pub struct ReminderChange {
 pub struct DuePartition(String);
 
 impl DuePartition {
-    /// All partitions of the index, in the order in which to process them at `now`: first those
-    /// with reminders that can still be sent, oldest first; then older ones.
-    pub fn all(now: Timestamp) -> impl Iterator<Item = Self> {
-        let first = now.to_zoned(TimeZone::UTC).hour() - HOURS_BACK;
-        let hours = (first..first + HOURS).map(|hour| hour.rem_euclid(HOURS));
+    /// The partitions that a run processes at `now`, in their order: first those with reminders that
+    /// can still be sent, oldest first; then, in one run of ten, older ones.
+    pub fn of_run(now: Timestamp) -> impl Iterator<Item = Self> {
+        let now = now.to_zoned(TimeZone::UTC);
+        let first = now.hour() - HOURS_BACK;
+        let count = if now.minute() % LATE_EVERY_MINUTES == 0 { HOURS } else { HOURS_BACK + 1 };
+        let hours = (first..first + count).map(|hour| hour.rem_euclid(HOURS));
         hours.flat_map(|hour| (0..INDEX_SHARDS).map(move |shard| Self(keys::due_partition_of(hour, shard))))
     }
 }
 
-/// Users whose reminder is due, and where to go on.
+/// The kinds of reminders. Each has its own row, and so its own time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReminderKind {
+    /// Of a day that is not logged.
+    Day,
+    /// Of doses.
+    Doses,
+}
+
+impl ReminderKind {
+    fn sort(self) -> &'static str {
+        match self {
+            Self::Day => REMINDER,
+            Self::Doses => DOSE_REMINDER,
+        }
+    }
+
+    fn of(item: &Item) -> Option<Self> {
+        let sort = item.get(SORT_KEY)?.as_s().ok()?;
+        [Self::Day, Self::Doses].into_iter().find(|kind| kind.sort() == sort)
+    }
+}
+
+/// Reminders that are due, and where to go on.
 #[derive(Debug, Clone)]
 pub struct Due {
-    /// The users. The index is eventually consistent, so a user who was just handled may still be
+    /// The reminders. The index is eventually consistent, so one that was just handled may still be
     /// among them.
-    pub users: Vec<UserId>,
+    pub reminders: Vec<(UserId, ReminderKind)>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<DueNext>,
 }
@@ -69,18 +99,19 @@ pub struct DueNext(Item);
 /// those that are due is `Query` of the index, `BatchGetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Reminders {
-    table: Table,
+    pub(super) table: Table,
+    pub(super) doses: Doses,
 }
 
 impl Reminders {
     /// The reminders in `table`.
     pub fn new(table: &Table) -> Self {
-        Self { table: table.clone() }
+        Self { table: table.clone(), doses: Doses::new(table) }
     }
 
     /// A user's reminder, as of the last write.
-    pub async fn get(&self, user: &UserId) -> Result<Option<Reminder>, StoreError> {
-        let key = Key::new(keys::user(user), REMINDER);
+    pub async fn get<R: DueRow>(&self, user: &UserId) -> Result<Option<R>, StoreError> {
+        let key = Key::new(keys::user(user), R::SORT);
         let request = self.table.get_item(key.item());
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
@@ -98,7 +129,7 @@ impl Reminders {
         now: Timestamp,
     ) -> Result<Reminder, WriteError> {
         for _ in 0..CHANGES_MAX {
-            let before = self.get(user).await?;
+            let before: Option<Reminder> = self.get(user).await?;
             let row = changed(user, before.as_ref(), change, zone, now);
             if self.replace(user, before.as_ref(), &row).await? {
                 return Ok(row);
@@ -112,25 +143,30 @@ impl Reminders {
     /// # Errors
     /// As [`change`](Self::change).
     pub async fn follow(&self, user: &UserId, zone: &TimeZone, now: Timestamp) -> Result<(), WriteError> {
-        if self.get(user).await?.is_some() {
+        if self.get::<Reminder>(user).await?.is_some() {
             self.change(user, ReminderChange::default(), zone, now).await?;
         }
         Ok(())
     }
 
     /// Whether `row` has taken the place of `before`.
-    async fn replace(&self, user: &UserId, before: Option<&Reminder>, row: &Reminder) -> Result<bool, WriteError> {
+    pub(super) async fn replace<R: DueRow>(
+        &self,
+        user: &UserId,
+        before: Option<&R>,
+        row: &R,
+    ) -> Result<bool, WriteError> {
         let row = Upsert::new(row)?;
         // Stops two changes, or a change and a reminder that is just given, from each being worked
         // out on the other's past.
         let row = match before {
             None => row.when("attribute_not_exists(PK)", Vec::new()),
-            Some(before) => row.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]),
+            Some(before) => row.when("UpdatedAt = :before", vec![("before", s(before.updated_at().to_string()))]),
         };
         Transaction::of_user(&self.table, user)?.change(row)?.write_of_user().await
     }
 
-    /// A page of the users who are due in a partition of the index at `now`, longest due first.
+    /// A page of the reminders that are due in a partition of the index at `now`, longest due first.
     pub async fn due(&self, part: &DuePartition, now: Timestamp, from: Option<DueNext>) -> Result<Due, StoreError> {
         let page = self.table.query().index_name(DUE_INDEX).limit(PAGE);
         let page = page.key_condition_expression("#Part = :Part AND #DueAt <= :Now");
@@ -138,22 +174,23 @@ impl Reminders {
         let page = page.expression_attribute_values(":Part", s(part.0.clone()));
         let page = page.expression_attribute_values(":Now", s(whole_second(now).to_string()));
         let page = page.set_exclusive_start_key(from.map(|from| from.0)).send().await?;
-        let mut users = Vec::new();
+        let mut reminders = Vec::new();
         for item in page.items.unwrap_or_default() {
             let partition = item.get(PARTITION_KEY).and_then(|value| value.as_s().ok());
             // An item that is not a user's was written by a foreign client, and must not stop the
             // reminders.
-            users.extend(partition.and_then(|partition| UserId::new(partition.strip_prefix("USER#")?).ok()));
+            let user = partition.and_then(|partition| UserId::new(partition.strip_prefix("USER#")?).ok());
+            reminders.extend(user.zip(ReminderKind::of(&item)));
         }
-        Ok(Due { users, next: page.last_evaluated_key.map(DueNext) })
+        Ok(Due { reminders, next: page.last_evaluated_key.map(DueNext) })
     }
 
     /// A user's reminder and profile, as of the last write.
-    pub async fn with_profile(&self, user: &UserId) -> Result<(Option<Reminder>, Option<User>), StoreError> {
-        let keys = [REMINDER, PROFILE].map(|sort| Key::new(keys::user(user), sort).item());
+    pub async fn with_profile<R: DueRow>(&self, user: &UserId) -> Result<(Option<R>, Option<User>), StoreError> {
+        let keys = [R::SORT, PROFILE].map(|sort| Key::new(keys::user(user), sort).item());
         let (mut reminder, mut profile) = (None, None);
         for item in self.table.batch_get(keys.to_vec(), true).await? {
-            if item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).is_some_and(|sort| sort == REMINDER) {
+            if item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).is_some_and(|sort| sort == R::SORT) {
                 reminder = Some(read(item)?);
             } else {
                 profile = Some(read(item)?);
@@ -184,21 +221,26 @@ impl Reminders {
             updated_at: now,
             ..due.clone()
         };
-        let due_at = due.due_at.map(|at| s(at.to_string())).unwrap_or(AttributeValue::Null(true));
+        self.take(due, &row).await
+    }
+
+    /// Whether a due reminder became what `row` says.
+    pub(super) async fn take<R: DueRow>(&self, due: &R, row: &R) -> Result<bool, StoreError> {
+        let due_at = due.due_at().map(|at| s(at.to_string())).unwrap_or(AttributeValue::Null(true));
         // Stops two runs at once from both giving it, and a run from giving what its user has just
         // switched off or put off: each of them changes when it is due, or when it was changed. It
         // is gone when its user is: then nothing is written.
-        let row = Upsert::new(&row)?.when(
+        let row = Upsert::new(row)?.when(
             "DueAt = :due AND UpdatedAt = :before",
-            vec![("due", due_at), ("before", s(due.updated_at.to_string()))],
+            vec![("due", due_at), ("before", s(due.updated_at().to_string()))],
         );
         row.send(&self.table).await
     }
 
     /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in
     /// every run. Its user brings it back by changing it.
-    pub async fn remove_from_due_index(&self, user: &UserId) -> Result<(), StoreError> {
-        let key = Key::new(keys::user(user), REMINDER).item();
+    pub async fn remove_from_due_index(&self, user: &UserId, kind: ReminderKind) -> Result<(), StoreError> {
+        let key = Key::new(keys::user(user), kind.sort()).item();
         let request = self.table.update_item(key);
         let request = request.update_expression("REMOVE #Part").expression_attribute_names("#Part", DUE_PARTITION);
         // Stops a reminder that is gone with its user from coming back empty.

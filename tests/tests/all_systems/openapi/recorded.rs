@@ -51,7 +51,8 @@ fn remember(value: &mut Value) {
             let is_entry = members.contains_key("message");
             let is_product = members.contains_key("lowStockThreshold");
             let is_activity = members.contains_key("occurredAt");
-            let of_okusuri = ["hasBleeding", "times", "medicineId", "emailVerified", "endpoint", "lastRemindedOn"];
+            let of_okusuri =
+                ["hasBleeding", "times", "medicineId", "emailVerified", "endpoint", "lastRemindedOn", "isMailed"];
             let is_okusuris = of_okusuri.iter().any(|name| members.contains_key(*name));
             let is_of_order = ["productId", "orderId"].iter().any(|name| members.contains_key(*name));
             let is_of_product = is_of_order && !is_activity;
@@ -65,7 +66,9 @@ fn remember(value: &mut Value) {
                     }
                     ("publicKey", Some("[...]")) => *member = json!("B".repeat(87)),
                     ("today" | "from" | "to", Some("[...]")) => *member = json!("2025-10-02"),
-                    ("createdAt" | "updatedAt" | "at" | "snoozedUntil" | "nextAt", Some("[...]")) if is_okusuris => {
+                    ("createdAt" | "updatedAt" | "at" | "snoozedUntil" | "takenAt" | "nextAt", Some("[...]"))
+                        if is_okusuris =>
+                    {
                         *member = json!("2025-10-02T10:30:00Z");
                     }
                     ("at", Some("[...]")) if is_entry => *member = json!("2025-10-02T10:30:00.000000000Z"),

@@ -1,6 +1,6 @@
 //! Medicines with their doses, and how regularly they are taken.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{LOG, World, problem};
 
@@ -26,12 +26,22 @@ async fn doses_are_taken_skipped_snoozed_and_missed() {
     assert_eq!((status, &body["snoozedUntil"]), (201, &json!("2026-11-22T03:30:00Z")));
     assert_eq!(states("2026-11-22").await, ["taken", "snoozed", "due"]);
     assert_eq!(mark("2026-11-22", "11:00", json!({ "state": "skipped" })).await.0, 200);
+    // A time that is corrected, and one to come; the same request again changes nothing.
+    for at in ["2026-11-21T23:12:00Z", "2026-11-21T23:12:00Z", "2026-11-22T09:00:00Z"] {
+        let (status, body) = mark("2026-11-22", "08:00", json!({ "state": "taken", "at": at })).await;
+        let day = world.get("ann", "GET /okusuri/api/doses", &[]).await;
+        let expected = json!(at.min("2026-11-22T03:00:00Z"));
+        assert_eq!((status, &body["at"], &day["items"][0]["takenAt"]), (200, &expected, &expected));
+        assert_eq!(day["items"][1].get("takenAt"), None);
+    }
     assert_eq!(mark("2026-11-21", "08:00", json!({ "state": "taken" })).await.0, 201);
     // Yesterday one of three doses; today one of the two that are no longer possible.
     let adherence = world.get("ann", "GET /okusuri/api/adherence", &[]).await;
     assert_eq!((&adherence["due"], &adherence["taken"], &adherence["of"]), (&json!(5), &json!(2), &json!("doses")));
     let month = world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-11"]).await;
     assert_eq!(month["days"][20]["doses"], json!({ "planned": 3, "taken": 1, "skipped": 0, "missed": 2 }));
+    assert_eq!(month["medicines"], json!([{ "medicineId": id, "name": "鉄剤", "due": 5, "taken": 2, "rate": 0.4 }]));
+    assert_eq!(world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-10"]).await["medicines"], json!([]));
 
     assert_eq!(world.json("ann", &format!("DELETE {dose}"), &["2026-11-22", "08:00", id], json!({})).await.0, 200);
     let again = world.json("ann", &format!("DELETE {dose}"), &["2026-11-22", "08:00", id], json!({})).await;
@@ -42,6 +52,9 @@ async fn doses_are_taken_skipped_snoozed_and_missed() {
         ("2026-11-22", "08:00", json!({ "state": "eaten" }), "invalid-body"),
         ("2026-11-22", "08:00", json!({ "state": "taken", "minutes": 5 }), "invalid-body"),
         ("2026-11-22", "08:00", json!({ "state": "snoozed", "minutes": 721 }), "invalid-body"),
+        ("2026-11-22", "08:00", json!({ "state": "skipped", "at": "2026-11-22T01:00:00Z" }), "invalid-body"),
+        ("2026-11-22", "08:00", json!({ "state": "taken", "at": "8:00" }), "invalid-body"),
+        ("2026-11-20", "08:00", json!({ "state": "taken", "at": "2026-11-22T01:00:00Z" }), "invalid-body"),
     ] {
         assert_eq!(problem(&mark(date, time, body).await), (400, expected), "{date} {time}");
     }
@@ -133,4 +146,36 @@ async fn without_a_medicine_adherence_is_computed_from_the_logs() {
         json!({ "from": "2026-10-24", "to": "2026-11-22", "of": "logs", "due": 4, "taken": 3, "rate": 0.75 });
     assert_eq!(adherence, expected);
     assert_eq!(world.get("bob", "GET /okusuri/api/adherence", &[]).await.get("rate"), None);
+}
+
+#[tokio::test]
+async fn changes_of_doses_move_their_next_reminder() {
+    const REMINDER: &str = "PUT /okusuri/api/reminder";
+    let world = World::new().await;
+    let next = async || world.get("ann", "GET /okusuri/api/reminder", &[]).await["doses"]["nextAt"].clone();
+    let on = json!({ "doses": { "isEnabled": true, "language": "ja" } });
+    let (status, reminder) = world.json("ann", REMINDER, &[], on).await;
+    let doses = json!({ "isEnabled": true, "isMailed": true, "nextAt": null });
+    assert_eq!((status, &reminder["doses"], &reminder["isEnabled"]), (200, &doses, &json!(false)));
+    let form = |time: &str| json!({ "name": "鉄剤", "dose": "1錠", "times": [time], "from": "2026-11-21" });
+    let (_, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form("21:00")).await;
+    assert_eq!(next().await, json!("2026-11-22T12:00:00Z"));
+    let id = medicine["id"].as_str().unwrap();
+    let (status, _) = world.json("ann", "PUT /okusuri/api/medicines/{medicineId}", &[id], form("20:00")).await;
+    assert_eq!((status, next().await), (200, json!("2026-11-22T11:00:00Z")));
+    // A dose of this morning, which was recorded before the medicine had its times.
+    let dose = "/okusuri/api/doses/{date}/{time}/{medicineId}";
+    let name = ["2026-11-22", "08:00", id];
+    world.json("ann", &format!("PUT {dose}"), &name, json!({ "state": "snoozed", "minutes": 15 })).await;
+    assert_eq!(next().await, json!("2026-11-22T03:15:00Z"));
+    world.json("ann", &format!("DELETE {dose}"), &name, json!({})).await;
+    assert_eq!(next().await, json!("2026-11-22T11:00:00Z"));
+    world.json("ann", "PUT /okusuri/api/me", &[], json!({ "timeZone": "UTC" })).await;
+    assert_eq!(next().await, json!("2026-11-22T20:00:00Z"));
+    let (_, off) = world.json("ann", REMINDER, &[], json!({ "doses": { "isEnabled": false } })).await;
+    assert_eq!(off["doses"]["nextAt"], Value::Null);
+    assert_eq!(
+        problem(&world.json("ann", REMINDER, &[], json!({ "doses": { "colour": "red" } })).await),
+        (400, "invalid-body")
+    );
 }

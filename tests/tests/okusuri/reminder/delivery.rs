@@ -45,7 +45,7 @@ async fn settings_of_a_concurrently_deleted_user_are_not_stored() {
     assert_eq!(scene.notifications.of(&ann).await.unwrap(), UserNotifications::default());
     let late = scene.reminders.change(&ann, ReminderChange::default(), &TimeZone::UTC, at(EVENING)).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
-    assert_eq!(scene.reminders.get(&ann).await.unwrap(), None);
+    assert_eq!(scene.reminders.get::<Reminder>(&ann).await.unwrap(), None);
 }
 
 #[tokio::test]

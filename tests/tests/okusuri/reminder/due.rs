@@ -213,7 +213,7 @@ async fn disabled_deleting_and_deleted_users_get_no_reminder() {
     assert_eq!(scene.reminder(&off).await.due_at, None);
 
     let going = scene.user("going", "Asia/Tokyo").await;
-    let (_, profile) = scene.reminders.with_profile(&going).await.unwrap();
+    let (_, profile) = scene.reminders.with_profile::<Reminder>(&going).await.unwrap();
     put(&scene.db.client, &User { deleting: Some(at(EVENING)), ..profile.unwrap() }).await.unwrap();
     let gone = scene.user("gone", "Asia/Tokyo").await;
     let profile = scene.db.client.delete_item().table_name(Database::OKUSURI);

@@ -1,6 +1,7 @@
 //! Reminders: the function on the real engine, with a push service that decrypts its messages.
 
 mod delivery;
+mod doses;
 mod due;
 mod run_limits;
 
@@ -47,7 +48,7 @@ impl Scene {
         Self {
             reminders: Reminders::new(&db.table(Database::OKUSURI)),
             notifications: Notifications::new(&db.table(Database::OKUSURI)),
-            reminding: ReminderService::new(&db.table(Database::OKUSURI), push),
+            reminding: ReminderService::new(&db.table(Database::OKUSURI), push, service.mailer(&db.client)),
             db,
             service,
         }

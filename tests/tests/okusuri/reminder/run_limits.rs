@@ -30,7 +30,8 @@ async fn the_next_run_handles_the_users_beyond_a_runs_limits() {
 async fn a_run_handles_its_share_of_many_due_users() {
     let users = tests::load(2_000, 10_000);
     let scene = Scene::new().await;
-    let (pattern, _) = scene.reminders.with_profile(&scene.user("user-0", "Asia/Tokyo").await).await.unwrap();
+    let (pattern, _) =
+        scene.reminders.with_profile::<Reminder>(&scene.user("user-0", "Asia/Tokyo").await).await.unwrap();
     let pattern = pattern.unwrap();
     for numbers in (1..i32::try_from(users).unwrap()).collect::<Vec<_>>().chunks(25) {
         let rows = numbers.iter().map(|number| {
@@ -62,11 +63,11 @@ fn due_partition(shard: i32) -> String {
 
 async fn still_due(reminders: &Reminders) -> usize {
     let mut users = HashSet::new();
-    for part in DuePartition::all(at(EVENING)) {
+    for part in DuePartition::of_run(at(EVENING)) {
         let mut from = None;
         loop {
             let due = reminders.due(&part, at(EVENING), from).await.unwrap();
-            users.extend(due.users.into_iter().map(|user| user.to_string()));
+            users.extend(due.reminders.into_iter().map(|(user, _)| user.to_string()));
             from = due.next;
             if from.is_none() {
                 break;

@@ -174,12 +174,14 @@ async fn a_source_and_the_service_have_hourly_limits_of_codes() {
 
     let mut sent = 0;
     for _ in 0..(SERVICE_SENDS_MAX / 50 + 1) {
-        let all = join_all((0..50).map(|_| limits.send_any(now()))).await;
+        let all = join_all((0..50).map(|_| limits.send_any(MailKind::Code, now()))).await;
         sent += all.into_iter().filter(|sent| *sent.as_ref().unwrap()).count();
     }
     assert_eq!(sent, SERVICE_SENDS_MAX as usize);
-    assert!(!limits.send_any(CodeLimits::next_window(now()) - seconds(1)).await.unwrap());
-    assert!(limits.send_any(CodeLimits::next_window(now())).await.unwrap());
+    assert!(!limits.send_any(MailKind::Code, CodeLimits::next_window(now()) - seconds(1)).await.unwrap());
+    assert!(limits.send_any(MailKind::Code, CodeLimits::next_window(now())).await.unwrap());
+    // Reminders have a limit of their own.
+    assert!(limits.send_any(MailKind::Reminder, now()).await.unwrap());
 }
 
 #[tokio::test]

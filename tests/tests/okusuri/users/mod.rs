@@ -17,9 +17,9 @@ use jiff::{SignedDuration, Timestamp};
 use okusuri_store::rows::{MedicationLog, PushSubscription, Row, User};
 use okusuri_store::vault::{TokenKind, Vault};
 use okusuri_store::{
-    CheckError, CodeLimits, Codes, DeleteProgress, IssueError, Key, LinkOutcome, Login, LoginError, NewSession,
-    NewUser, Notifications, ProfileChange, SESSION_LIFETIME, Sessions, SignInError, SignIns, SignedIn, Source,
-    UnlinkOutcome, UserData, Users, WriteError, item, read, sha256_hex,
+    CheckError, CodeLimits, Codes, DeleteProgress, IssueError, Key, LinkOutcome, Login, LoginError, MailKind,
+    NewSession, NewUser, Notifications, ProfileChange, SESSION_LIFETIME, Sessions, SignInError, SignIns, SignedIn,
+    Source, UnlinkOutcome, UserData, Users, WriteError, item, read, sha256_hex,
 };
 use secrecy::{ExposeSecret, SecretString};
 use tests::Database;

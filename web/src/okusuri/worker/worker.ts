@@ -55,16 +55,26 @@ async function fromCache(file: string, request: Request): Promise<Response> {
   return (await cache.match(file)) ?? fetch(request);
 }
 
+/** A push message. Only `dose` has more than a kind. */
+interface Message {
+  readonly kind?: unknown;
+  readonly times?: unknown;
+  readonly names?: unknown;
+  readonly count?: unknown;
+}
+
 /** The kind of a push message. The worker has the texts, in the page's language. */
-type Kind = 'reminder' | 'test';
+type Kind = 'reminder' | 'dose' | 'test';
 
 const WORDS: Readonly<Record<'en' | 'ja', Readonly<Record<Kind, string>>>> = {
   en: {
     reminder: 'You have no entry for today yet. Tap to add one.',
+    dose: 'Time for your medicine.',
     test: 'This is a test. Reminders look like this.',
   },
   ja: {
     reminder: '今日の記録がまだありません。タップして記録してください。',
+    dose: 'おくすりの時間です。',
     test: 'テスト通知です。リマインダーはこのように届きます。',
   },
 };
@@ -79,10 +89,19 @@ async function language(): Promise<'en' | 'ja'> {
   return (left ?? navigator.language).startsWith('ja') ? 'ja' : 'en';
 }
 
-async function show(kind: Kind): Promise<void> {
+/** The times, and the medicines as far as the message names them. */
+function doses(of: 'en' | 'ja', { times, names, count }: Message): string {
+  const some = Array.isArray(names) ? names : [];
+  const more = typeof count === 'number' && count > some.length ? [`+${count - some.length}`] : [];
+  const parts = [Array.isArray(times) ? times.join(', ') : '', [...some, ...more].join(of === 'ja' ? '、' : ', ')];
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+async function show(kind: Kind, message: Message): Promise<void> {
   const of = await language();
+  const said = WORDS[of][kind];
   await self.registration.showNotification(TITLES[of], {
-    body: WORDS[of][kind],
+    body: kind === 'dose' ? [said, doses(of, message)].join('\n').trim() : said,
     lang: of,
     tag: kind,
     icon: `${PAGE}icon-192.png`,
@@ -91,13 +110,14 @@ async function show(kind: Kind): Promise<void> {
 }
 
 self.addEventListener('push', (event) => {
-  let kind: unknown;
+  let message: Message = {};
   try {
-    kind = (event.data?.json() as { readonly kind?: unknown } | null)?.kind;
+    message = (event.data?.json() as Message | null) ?? {};
   } catch {
     // Ignore unknown data: every push must show a notification, or the browser shows its own text.
   }
-  event.waitUntil(show(kind === 'test' ? 'test' : 'reminder'));
+  const { kind } = message;
+  event.waitUntil(show(kind === 'test' || kind === 'dose' ? kind : 'reminder', message));
 });
 
 self.addEventListener('notificationclick', (event) => {

@@ -59,6 +59,11 @@ test('every push shows a notification in the language of the page', async () => 
       '今日の記録がまだありません。タップして記録してください。',
     ],
     ['not JSON', 'reminder', '今日の記録がまだありません。タップして記録してください。'],
+    [
+      JSON.stringify({ kind: 'dose', times: ['08:00', '08:20'], names: ['鉄剤', '葉酸'], count: 3 }),
+      'dose',
+      'おくすりの時間です。\n08:00, 08:20 · 鉄剤、葉酸、+1',
+    ],
     [JSON.stringify({ kind: 'test' }), 'test', 'テスト通知です。リマインダーはこのように届きます。'],
   ]) {
     const sent = { origin, registrationId: await registrationId, data: String(data) };

@@ -15,6 +15,8 @@ test('the page for the doctor has months, medicines and bleeding, and notes if w
   await page.getByTestId('months').getByRole('row').nth(3).waitFor();
   const iron = page.getByTestId('medicine-adherence').getByRole('row', { name: 'Iron' });
   assert.match((await iron.innerText()).replaceAll(/\s+/g, ' '), /Iron 1 tablet · 08:00, 20:00 56\/60 93%/);
+  const months = page.getByTestId('medicine-months').getByRole('row', { name: 'Iron' });
+  assert.match((await months.innerText()).replaceAll(/\s+/g, ' '), /^Iron 93% 93% 93%$/);
   await page.getByTestId('bleeding').getByText('18 Nov 2026 · 1 day').waitFor();
   assert.equal(await page.getByText('Headache').count(), 0);
   await page.getByLabel('With my notes').check();

@@ -74,6 +74,11 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   assert.equal(await page.getByLabel('Time zone').inputValue(), ZONE);
   await page.getByLabel('Name', { exact: true }).fill('Mio');
   await page.getByRole('button', { name: 'Save' }).last().click();
+  const reminder = page.getByRole('region', { name: 'Reminder' });
+  await reminder.getByLabel('Remind me of each dose').check();
+  assert.equal(await reminder.getByLabel('Email me when no notification reaches me').isChecked(), true);
+  await reminder.getByRole('button', { name: 'Save' }).click();
+  await reminder.getByText('Saved.').waitFor();
   await page.getByRole('button', { name: 'Add a medicine' }).click();
   const form = page.getByRole('form', { name: 'New medicine' });
   await form.getByLabel('Name').fill('Iron');
@@ -90,13 +95,17 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   ]);
   const json = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export everything (JSON)' }).click();
-  assert.ok((await readFile(await (await json).path(), 'utf8')).includes('In the evening'));
+  const exported = await readFile(await (await json).path(), 'utf8');
+  for (const part of ['In the evening', '"isMailed": true']) assert.ok(exported.includes(part), part);
 
   await page.getByRole('link', { name: 'Today' }).click();
   await page.getByText('Hello, Mio').waitFor();
   await page.getByRole('button', { name: 'Taken: Iron, 23:59' }).click();
   await page.getByRole('button', { name: 'Undo: Iron, 23:59' }).waitFor();
-  await page.getByTestId('doses').getByText('1 tablet · taken', { exact: true }).waitFor();
+  await page
+    .getByTestId('doses')
+    .getByText(/^1 tablet · taken at \d\d:\d\d/)
+    .waitFor();
 
   const cookies = await context.cookies();
   assert.ok(cookies.some(({ httpOnly, sameSite, path }) => httpOnly && sameSite === 'Lax' && path === '/okusuri'));
@@ -218,7 +227,11 @@ test('a dose can be taken, skipped, snoozed and undone', async () => {
   const { page, close } = await open(server);
   const doses = page.getByTestId('doses');
   await doses.getByRole('button', { name: 'Taken: Iron, 20:00' }).click();
-  await doses.getByText('1 tablet · taken').waitFor();
+  await doses.getByText('1 tablet · taken at 20:05').waitFor();
+  await doses.getByRole('button', { name: 'Change time: Iron, 20:00' }).click();
+  await doses.getByLabel('Change time: Iron, 20:00').fill('19:50');
+  await doses.getByRole('button', { name: 'Save' }).click();
+  await doses.getByText('1 tablet · taken at 19:50').waitFor();
   await doses.getByRole('button', { name: 'Skip: Iron, 08:00' }).click();
   await doses.getByText('1 tablet · skipped').waitFor();
   await doses.getByRole('button', { name: 'Snooze: Vitamin D, 12:30' }).click();
@@ -229,6 +242,7 @@ test('a dose can be taken, skipped, snoozed and undone', async () => {
   await becomes(
     () => server.changes.map(({ method, path, body }) => [method, path, body?.state]),
     [
+      ['PUT', `doses/${today}/20:00/m1`, 'taken'],
       ['PUT', `doses/${today}/20:00/m1`, 'taken'],
       ['PUT', `doses/${today}/08:00/m1`, 'skipped'],
       ['PUT', `doses/${today}/12:30/m2`, 'snoozed'],

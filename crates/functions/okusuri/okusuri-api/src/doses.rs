@@ -1,15 +1,18 @@
 //! Doses: the doses of a day, what the user recorded for them, and adherence.
 
+use std::collections::BTreeMap;
+
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
     Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time,
-    parse_clock_time,
+    parse_clock_time, taken_at,
 };
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
-use okusuri_store::rows::{self, DoseMark};
+use okusuri_store::rows::{self, DoseMark, Medicine};
 use okusuri_store::{DayDoses, DoseKey};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,6 +20,9 @@ use serde_json::{Value, json};
 use crate::Okusuri;
 use crate::medicines::{is_id, medicine_problem};
 use crate::problems::{DOSE_NOT_FOUND, date_problem, store_problem};
+
+/// The doses of days.
+type Days = BTreeMap<Date, Vec<DayDoses>>;
 
 const BODY_BYTES_MAX: usize = 1_024;
 
@@ -29,6 +35,7 @@ const SNOOZE_MINUTES_DEFAULT: u16 = 10;
 struct DoseBody {
     state: StateBody,
     minutes: Option<u16>,
+    at: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,6 +62,16 @@ impl DoseBody {
             _ => Err(INVALID_BODY.detail("`minutes` is allowed only with `snoozed`")),
         }
     }
+
+    /// When the dose was taken; now, if the request does not say it.
+    fn at(&self, date: Date, zone: &TimeZone, now: Timestamp) -> Result<Timestamp, Problem> {
+        let Some(at) = &self.at else { return Ok(now) };
+        if !matches!(self.state, StateBody::Taken) {
+            return Err(INVALID_BODY.detail("`at` is allowed only with `taken`"));
+        }
+        let at: Timestamp = at.parse().map_err(|why| INVALID_BODY.detail(format!("`at`: {why}")))?;
+        taken_at(at, date, zone, now).ok_or_else(|| INVALID_BODY.detail("`at` must be within a day of the dose's day"))
+    }
 }
 
 /// The doses of a day, earliest first; of today if the request names no day.
@@ -78,7 +95,11 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let body: DoseBody = request.json(BODY_BYTES_MAX)?;
     let recorded = body.recorded(now)?;
     check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
-    let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(medicine_problem)?;
+    let at = body.at(name.date, &signed_in.time_zone, now)?;
+    let marked = okusuri.doses.mark(&signed_in.id, &name, (recorded, at), now).await.map_err(medicine_problem)?;
+    if matches!(recorded, DoseRecord::Snoozed { .. }) {
+        okusuri.follow_doses(&signed_in, now).await?;
+    }
     Ok(Reply::json(if marked.is_new { 201 } else { 200 }, &row_to_json(&marked.row)))
 }
 
@@ -89,6 +110,7 @@ pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply
     if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(store_problem)? {
         return Err(DOSE_NOT_FOUND);
     }
+    okusuri.follow_doses(&signed_in, (okusuri.now)()).await?;
     let DoseKey { date, time, medicine_id } = name;
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }
@@ -105,11 +127,7 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(store_problem)?;
     let others: Vec<_> = calendar.days.into_iter().filter(|day| !doses.contains_key(&day.date)).collect();
     let of_logs = Adherence::of_days(&others);
-    let of = |id: &str| {
-        let of_days = doses.values().flatten().filter(|of_day| of_day.medicine.medicine_id == id);
-        Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
-    };
-    let each: Vec<_> = medicines.iter().map(|medicine| (medicine, of(&medicine.medicine_id))).collect();
+    let each: Vec<_> = medicines.iter().map(|medicine| (medicine, adherence_of(medicine, &doses))).collect();
     let of_doses = each.iter().fold(Adherence::default(), |sum, (_, adherence)| sum.and(*adherence));
     let mut body = json!({ "from": range.from().to_string(), "to": range.to().to_string() });
     body["of"] = match (of_logs.due, of_doses.due) {
@@ -120,15 +138,29 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     }
     .into();
     if !medicines.is_empty() {
-        let items = each.iter().map(|(medicine, adherence)| {
-            let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
-            write_adherence(&mut item, *adherence);
-            item
-        });
-        body["medicines"] = items.collect();
+        body["medicines"] = each.iter().map(|(medicine, adherence)| medicine_to_json(medicine, *adherence)).collect();
     }
     write_adherence(&mut body, of_logs.and(of_doses));
     Ok(Reply::json(200, &body))
+}
+
+/// The adherence of each medicine that has doses on these days, the oldest medicine first.
+pub(crate) fn by_medicine(doses: &Days) -> Vec<Value> {
+    // The ids are sorted by time.
+    let medicines: BTreeMap<_, _> =
+        doses.values().flatten().map(|of_day| (&of_day.medicine.medicine_id, &of_day.medicine)).collect();
+    medicines.into_values().map(|medicine| medicine_to_json(medicine, adherence_of(medicine, doses))).collect()
+}
+
+fn adherence_of(medicine: &Medicine, doses: &Days) -> Adherence {
+    let of_days = doses.values().flatten().filter(|of_day| of_day.medicine.medicine_id == medicine.medicine_id);
+    Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
+}
+
+fn medicine_to_json(medicine: &Medicine, adherence: Adherence) -> Value {
+    let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
+    write_adherence(&mut item, adherence);
+    item
 }
 
 /// The numbers of a day's doses, for the calendar.
@@ -179,6 +211,9 @@ fn to_json(date: Date, of_day: &DayDoses) -> impl Iterator<Item = ((Timestamp, S
         });
         if let Some(until) = dose.snoozed_until {
             body["snoozedUntil"] = until.to_string().into();
+        }
+        if let Some(at) = of_day.taken_at.get(&dose.time) {
+            body["takenAt"] = at.to_string().into();
         }
         ((dose.due_at, medicine.name.clone(), medicine.medicine_id.clone()), body)
     })

@@ -23,6 +23,7 @@ use jiff::Timestamp;
 use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
+use lambda_kit::mail::Mailer;
 use lambda_kit::outbound::Outbound;
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::push::{VapidKey, VapidKeyError};
@@ -36,7 +37,7 @@ use store_base::seal::SealError;
 use uuid::Uuid;
 
 use push::NotificationServices;
-use sign_in::{Mailer, Providers};
+use sign_in::Providers;
 
 pub use config::Config;
 #[doc(hidden)]
@@ -133,7 +134,7 @@ impl Okusuri {
             vault,
             users: Users::new(table),
             user_data: UserData::new(table),
-            mailer: Mailer::new(mails, config.mail_from.clone()),
+            mailer: Mailer::new(mails, &config.mail_from),
             public_url: config.public_url.clone(),
             cursors: Cursors::new(secrets.cursor_key),
             health: AccessToken::new(secrets.health_token),

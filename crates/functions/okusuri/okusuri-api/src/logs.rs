@@ -122,7 +122,8 @@ pub(crate) async fn calendar(okusuri: &Okusuri, request: &Request) -> Result<Rep
         shown
     });
     let days: Vec<_> = days.collect();
-    let body = json!({ "month": month.to_string(), "today": today.to_string(), "days": days });
+    let mut body = json!({ "month": month.to_string(), "today": today.to_string(), "days": days });
+    body["medicines"] = of_doses::by_medicine(&doses).into();
     Ok(Reply::json(200, &body))
 }
 

@@ -65,6 +65,7 @@ pub(crate) async fn add(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let (id, now) = ((okusuri.new_id)(), (okusuri.now)());
     let medicine =
         okusuri.medicines.add(&signed_in.id, id, (&name, &dose), &plan, now).await.map_err(medicine_problem)?;
+    okusuri.follow_doses(&signed_in, now).await?;
     Ok(Reply::json(201, &to_json(&medicine)))
 }
 
@@ -75,7 +76,9 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let Form { name, dose, plan } = Form::of(request)?;
     let now = (okusuri.now)();
     let changed = okusuri.medicines.change(&signed_in.id, id, (&name, &dose), &plan, now).await;
-    Ok(Reply::json(200, &to_json(&changed.map_err(medicine_problem)?)))
+    let changed = changed.map_err(medicine_problem)?;
+    okusuri.follow_doses(&signed_in, now).await?;
+    Ok(Reply::json(200, &to_json(&changed)))
 }
 
 /// Whether a text can be the id of a medicine, and so the end of a key.

@@ -1,4 +1,4 @@
-//! Handles one user's reminder.
+//! Handles one user's reminder of the day, and messages to browsers.
 
 use std::time::Duration;
 
@@ -9,11 +9,12 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lambda_kit::push::{Message, SendOutcome, Subscriber};
+use okusuri_store::ReminderKind;
 use okusuri_store::rows::{PushSubscription, Reminder};
 use serde_json::json;
 use store_base::StoreError;
 
-use crate::ReminderService;
+use crate::{ReminderService, remind_doses};
 
 /// How long a push service stores a reminder for an offline browser; later it is out of date.
 const TIME_TO_LIVE: Duration = Duration::from_secs(2 * 3_600);
@@ -25,10 +26,11 @@ const TOPIC: &str = "reminder";
 /// others.
 const DEVICES_AT_ONCE: usize = 8;
 
-/// The result for one user.
+/// The result for one reminder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReminderOutcome {
     Reminded,
+    Mailed,
     Logged,
     Resting,
     Undelivered,
@@ -40,11 +42,20 @@ pub(crate) enum ReminderOutcome {
 
 /// Handles a user whose reminder is due by the index. A failure is logged and affects only this
 /// user.
-pub(crate) async fn remind_user(service: &ReminderService, user: &UserId, now: Timestamp) -> ReminderOutcome {
-    let outcome = match remind_if_due(service, user, now).await {
+pub(crate) async fn remind_user(
+    service: &ReminderService,
+    user: &UserId,
+    kind: ReminderKind,
+    now: Timestamp,
+) -> ReminderOutcome {
+    let outcome = match kind {
+        ReminderKind::Day => remind_if_due(service, user, now).await,
+        ReminderKind::Doses => remind_doses::remind_if_due(service, user, now).await,
+    };
+    let outcome = match outcome {
         Err(error) if error.is_unreadable() => {
             tracing::error!(%error, "a reminder cannot be read and is removed from the due index");
-            service.reminders.remove_from_due_index(user).await.map(|()| ReminderOutcome::Unreadable)
+            service.reminders.remove_from_due_index(user, kind).await.map(|()| ReminderOutcome::Unreadable)
         }
         other => other,
     };
@@ -59,7 +70,7 @@ async fn remind_if_due(
     user: &UserId,
     now: Timestamp,
 ) -> Result<ReminderOutcome, StoreError> {
-    let (Some(reminder), profile) = service.reminders.with_profile(user).await? else {
+    let (Some(reminder), profile) = service.reminders.with_profile::<Reminder>(user).await? else {
         return Ok(ReminderOutcome::HandledElsewhere);
     };
     let Some(due_at) = reminder.due_at.filter(|due_at| reminder.is_enabled && *due_at <= now) else {
@@ -67,7 +78,7 @@ async fn remind_if_due(
     };
     let Some(profile) = profile.filter(|profile| profile.deleting.is_none()) else {
         // A user who is being deleted, or has been deleted, gets no more messages.
-        service.reminders.remove_from_due_index(user).await?;
+        service.reminders.remove_from_due_index(user, ReminderKind::Day).await?;
         return Ok(ReminderOutcome::Skipped);
     };
     let zone = TimeZone::get(&profile.time_zone).unwrap_or(TimeZone::UTC);
@@ -111,10 +122,21 @@ async fn send(
     let content = json!({ "kind": "reminder", "date": date, "time": reminder.time.strftime("%H:%M").to_string() });
     let content = content.to_string();
     let message = Message { content: content.as_bytes(), time_to_live: TIME_TO_LIVE, topic: TOPIC };
+    let is_reached = push_to_devices(service, user, message, now).await?;
+    Ok(if is_reached { ReminderOutcome::Reminded } else { ReminderOutcome::Undelivered })
+}
+
+/// Whether the push service of at least one of the user's devices accepted the message.
+pub(crate) async fn push_to_devices(
+    service: &ReminderService,
+    user: &UserId,
+    message: Message<'_>,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
     let notifications = service.notifications.of(user).await?;
     let sent = stream::iter(notifications.enabled()).map(|one| send_to_device(service, one, message, now));
     let reached = sent.buffer_unordered(DEVICES_AT_ONCE).filter(|reached| std::future::ready(*reached)).count().await;
-    Ok(if reached > 0 { ReminderOutcome::Reminded } else { ReminderOutcome::Undelivered })
+    Ok(reached > 0)
 }
 
 /// Whether the device's push service accepted the message. Its answer is recorded in the

@@ -66,7 +66,7 @@ pub struct Dose {
     pub medicine_id: String,
     /// `TAKEN`, `SKIPPED` or `SNOOZED`.
     pub state: DoseMark,
-    /// When that was said.
+    /// When it was taken; if the user has not said that, and for other states, when it was recorded.
     pub at: Timestamp,
     /// When it is to be asked for again.
     #[serde(skip_serializing_if = "Option::is_none")]

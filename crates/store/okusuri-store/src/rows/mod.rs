@@ -60,7 +60,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::log::{LogSummary, MedicationLog};
 pub use self::medicine::{Dose, DoseMark, Former, Medicine};
-pub use self::notice::{NotificationSetting, PushSubscription, Reminder};
+pub use self::notice::{DoseReminder, DueRow, NotificationSetting, PushSubscription, Reminder};
 pub use self::user::{Account, AccountOwner, EmailOwner, Session, User, UserImage, UserSession};
 use super::keys::{
     self, Item, Key, PARTITION_KEY, SORT_KEY, TTL, TYPE_PARTITION, TYPE_SORT, index_shard, n, s, sortable,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use serde::{Deserialize, Serialize};
 
-use super::of_user;
+use super::{Row, of_user};
 use crate::keys;
 
 /// When a user is reminded: `USER#<user id>` `REMINDER`.
@@ -39,6 +39,77 @@ row! {
     key |row| of_user(&row.user_id, keys::REMINDER),
     optional [keys::DUE_PARTITION, keys::DUE_AT, "LastRemindedOn"]
 }
+
+/// Reminders of a user's doses: `USER#<user id>` `REMINDER#DOSES`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct DoseReminder {
+    /// Whose.
+    pub user_id: String,
+    /// Whether at all.
+    pub is_enabled: bool,
+    /// When that was last switched on.
+    pub enabled_at: Timestamp,
+    /// Whether a mail is sent when no browser takes the message.
+    pub is_mailed: bool,
+    /// The language of the mail: `ja` or `en`.
+    pub language: String,
+    /// The partition in `DueIndex`; none while no dose asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_partition: Option<String>,
+    /// The next time that a dose asks, in whole seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    /// Doses that asked up to then have been handled: a time is handled once at most.
+    pub handled_until: Timestamp,
+    /// The day of UTC of the last message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_on: Option<Date>,
+    /// The messages of that day.
+    pub sent: u32,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+row! {
+    DoseReminder as "dose_reminder", owner user_id,
+    key |row| of_user(&row.user_id, keys::DOSE_REMINDER),
+    optional [keys::DUE_PARTITION, keys::DUE_AT, "SentOn"]
+}
+
+/// A row of `DueIndex`.
+pub trait DueRow: Row {
+    /// Its sort key.
+    const SORT: &'static str;
+
+    /// When it is due.
+    fn due_at(&self) -> Option<Timestamp>;
+
+    /// When it was changed last.
+    fn updated_at(&self) -> Timestamp;
+}
+
+/// Implements [`DueRow`].
+macro_rules! due_row {
+    ($row:ident, $sort:expr) => {
+        impl DueRow for $row {
+            const SORT: &'static str = $sort;
+
+            fn due_at(&self) -> Option<Timestamp> {
+                self.due_at
+            }
+
+            fn updated_at(&self) -> Timestamp {
+                self.updated_at
+            }
+        }
+    };
+}
+
+due_row!(Reminder, keys::REMINDER);
+due_row!(DoseReminder, keys::DOSE_REMINDER);
 
 /// Whether a platform may notify: `USER#<user id>` `NOTIFICATION#<platform>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

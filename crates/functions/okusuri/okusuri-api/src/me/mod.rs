@@ -72,12 +72,9 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let user = okusuri.users.change(&signed_in.user, &change, (okusuri.now)()).await.map_err(store_problem)?;
     let user = user.ok_or(NOT_SIGNED_IN)?;
     if let Some(zone) = zone {
-        okusuri
-            .notification_services
-            .reminders
-            .follow(&signed_in.id, &zone, (okusuri.now)())
-            .await
-            .map_err(write_problem)?;
+        let (reminders, now) = (&okusuri.notification_services.reminders, (okusuri.now)());
+        reminders.follow(&signed_in.id, &zone, now).await.map_err(write_problem)?;
+        reminders.follow_doses(&signed_in.id, &zone, now).await.map_err(write_problem)?;
     }
     Ok(Reply::json(200, &user_json(&user)))
 }

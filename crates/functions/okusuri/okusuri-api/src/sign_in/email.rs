@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use domain::okusuri::Email;
 use domain::okusuri::sign_in::{Code, Locked, SendError};
+use domain::okusuri::{Email, Language};
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
 use metrics::counter;
-use okusuri_store::{CheckError, CodeLimits, IssueError, SignInError, Source, VerifiedCode};
+use okusuri_store::{CheckError, CodeLimits, IssueError, MailKind, SignInError, Source, VerifiedCode};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
-use super::mail::{Locale, Purpose};
+use super::mail::{self, Purpose};
 use crate::me::user_json;
 use crate::problems::{
     CODE_EXPIRED, CODE_LOCKED, CODES_LIMITED, INVALID_CODE, INVALID_EMAIL, MAIL_NOT_SENT, TOO_MANY_CODES, WRONG_CODE,
@@ -58,7 +58,7 @@ pub(crate) async fn send_code(okusuri: &Okusuri, request: &Request) -> Result<Re
     }
     let codes = okusuri.codes.for_device(is_known_device(okusuri, request, &email));
     match codes.issue(&email, &code, now).await {
-        Ok(()) => mail(okusuri, &email, &code, purpose, Locale::of(locale.as_deref()), now).await?,
+        Ok(()) => send_mail(okusuri, &email, &code, purpose, Language::of(locale.as_deref()), now).await?,
         // A refusal would reveal to a stranger that somebody is signing in at this address.
         Err(IssueError::Refused(SendError::JustSent(_))) => {}
         Err(error) => return Err(send_code_problem(error, TOO_MANY_CODES, now)),
@@ -67,22 +67,22 @@ pub(crate) async fn send_code(okusuri: &Okusuri, request: &Request) -> Result<Re
     Ok(Reply::json(202, &serde_json::json!({ "email": email.as_str() })))
 }
 
-async fn mail(
+async fn send_mail(
     okusuri: &Okusuri,
     email: &Email,
     code: &Code,
     purpose: Purpose,
-    locale: Locale,
+    language: Language,
     now: Timestamp,
 ) -> Result<(), Problem> {
     // Checked last of the three limits, so that requests refused for their mailbox do not use up
     // the limit of the whole service.
-    if !okusuri.code_limits.send_any(now).await.map_err(store_problem)? {
+    if !okusuri.code_limits.send_any(MailKind::Code, now).await.map_err(store_problem)? {
         tracing::error!("the service has reached its hourly limit of codes");
         counter!("CodesLimited").increment(1);
         return Err(until(CODES_LIMITED, CodeLimits::next_window(now), now));
     }
-    okusuri.mailer.send_code(email, code, purpose, locale).await.map_err(|error| {
+    okusuri.mailer.send(email.as_str(), mail::write(code, purpose, language)).await.map_err(|error| {
         // The log must not contain the address; SES records it in its own log.
         tracing::error!(error, "a code could not be mailed");
         counter!("CodesNotMailed").increment(1);

@@ -7,7 +7,6 @@ mod oauth;
 mod provider;
 
 pub(crate) use email::{send_code, verify_code};
-pub(crate) use mail::Mailer;
 pub(crate) use oauth::{oauth_callback, providers, start_oauth};
 pub use provider::Provider;
 pub(crate) use provider::Providers;
