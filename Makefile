@@ -63,7 +63,7 @@ run: requires ## Build and start everything on this machine: the page, the API a
 binaries:
 	@# cargo uses all processors itself, so it gets no job server from make. --workspace gives the
 	@# dependencies the same features as in the tests; otherwise both would compile them.
-	MAKEFLAGS= cargo build --locked --workspace $(if $(ALL_FEATURES),,--no-default-features) --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local $(notdir $(wildcard crates/functions/*/*)) $(MORE))
+	MAKEFLAGS= cargo build --locked --workspace $(if $(ALL_FEATURES),,--no-default-features) --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local tidemark $(notdir $(wildcard crates/functions/*/*)) $(MORE))
 
 test: page ## Test each behaviour once, or one system: SYSTEM=game
 	scripts/test $(SYSTEM)

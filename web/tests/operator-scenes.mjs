@@ -147,9 +147,37 @@ const noFaults = () => ({
   engine: { fail_before: {}, fail_after: {}, failure_reply: 'internal_server_error' },
 });
 
+/** The records in quarantine of {@link troubled}, as the command prints them. @returns {Json[]} */
+const quarantined = () =>
+  [1, 2].map((n) => ({
+    id: `shardId-00000001790000000000-00000001#0000000000000000000${n}`,
+    rollup: 'clicks',
+    code: 'click-count',
+    message: 'clickCount is not a whole number from 1 to 4294967295',
+    quarantinedAt: `2026-11-21T14:0${n}:00Z`,
+  }));
+
+/**
+ * Installs the commands for quarantined records. The first record can be read when it is redriven.
+ *
+ * @param {Page} page
+ */
+async function installQuarantine(page) {
+  const records = quarantined();
+  await page.route('**/_local/commands/quarantine**', (route) => {
+    const { pathname, searchParams } = new URL(route.request().url());
+    const record = records.find(({ id }) => id === searchParams.get('id'));
+    const ending = pathname.endsWith('dismiss') ? 'dismissed' : record === records[0] ? 'counted' : null;
+    if (record && ending) record['ending'] = ending;
+    const output = record ? { id: record['id'], ending } : records;
+    return route.fulfill({ json: { exitCode: record && !ending ? 1 : 0, output: JSON.stringify(output), error: '' } });
+  });
+}
+
 /** Installs scripted metrics, and faults that change as asked. @param {Page} page @param {() => Json} metrics */
 export async function install(page, metrics) {
   let faults = noFaults();
+  await installQuarantine(page);
   await page.route('**/_local/metrics', (route) => route.fulfill({ json: metrics() }));
   await page.route('**/_local/faults', (route) => {
     if (route.request().method() === 'PUT') faults = { ...noFaults(), ...route.request().postDataJSON() };

@@ -46,11 +46,11 @@ export const PATHS = ['/stats/', '/games', '/products', '/journal/'];
  * Installs scripted responses. Paths that begin with one of `failing` return an error.
  *
  * @param {Page} page
- * @param {{ clicks?: readonly number[], games?: unknown[], failing?: readonly string[], shop?: ShopServer }} [script]
+ * @param {{ clicks?: readonly number[], games?: unknown[], failing?: readonly string[], shop?: ShopServer, commands?: readonly string[] }} [script]
  */
 export async function install(
   page,
-  { clicks = CLICKS, games: waiting = games, failing = [], shop = new ShopServer() } = {},
+  { clicks = CLICKS, games: waiting = games, failing = [], shop = new ShopServer(), commands = [] } = {},
 ) {
   await shop.install(page);
   await page.route((url) => url.pathname === '/stats/daily', days(clicks));
@@ -58,6 +58,15 @@ export async function install(
     (url) => url.pathname === '/games',
     (route) => route.fulfill({ json: { items: waiting } }),
   );
+  await page.route('**/_local/commands', (route) => route.fulfill({ json: { commands } }));
+  let state = 'absent';
+  await page.route('**/_local/commands/demo*', (route) => {
+    const removes = route.request().url().endsWith('remove');
+    const told = removes ? (state === 'absent' ? 'absent' : 'removed') : state === 'absent' ? 'added' : 'present';
+    state = removes ? 'absent' : 'added';
+    const demo = { state: told, gameId: removes ? null : 'game-of-the-demo', email: 'demo@example.com' };
+    return route.fulfill({ json: { exitCode: 0, output: JSON.stringify(demo), error: '' } });
+  });
   await page.route((url) => failing.some((path) => url.pathname.startsWith(path)), busy);
 }
 
@@ -83,6 +92,15 @@ export const scenes = {
     at: '/',
     prepare: (page) => install(page, { clicks: [], games: [], shop: emptyShop() }),
     play: (page) => page.getByText(/No events yet|できごとはまだありません/).waitFor(),
+  },
+  'start-demo': {
+    at: '/',
+    prepare: (page) => install(page, { commands: ['demo', 'demo-remove'] }),
+    play: async (page) => {
+      await page.getByRole('button', { name: /Add the demo|デモを追加する/ }).click();
+      await page.locator('[data-testid=demo] li').first().waitFor();
+      await page.locator('[data-testid=demo]').scrollIntoViewIfNeeded();
+    },
   },
   'start-failing': {
     at: '/',

@@ -155,6 +155,11 @@ pub(crate) async fn get(table: &Table, rollup: &str, id: &str) -> Result<Option<
     item.map(|item| read(table, item)).transpose()
 }
 
+/// Deletes one record.
+pub(crate) async fn delete(table: &Table, rollup: &str, id: &str) -> Result<(), StoreError> {
+    table.delete(table.key(partition(rollup), id)).await
+}
+
 fn read(table: &Table, item: Item) -> Result<QuarantinedRecord, StoreError> {
     let id = table.key_of(&item).map(|(_, sort)| sort).unwrap_or_default();
     let record: QuarantinedRecord =

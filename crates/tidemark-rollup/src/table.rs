@@ -202,6 +202,11 @@ impl Table {
     }
 
     /// `PutItem`.
+    pub(crate) async fn delete(&self, key: Item) -> Result<(), StoreError> {
+        self.client.delete_item().table_name(&self.name).set_key(Some(key)).send().await?;
+        Ok(())
+    }
+
     pub(crate) fn put_item(&self, item: Item) -> PutItemFluentBuilder {
         self.client.put_item().table_name(&self.name).set_item(Some(item))
     }

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod aws_tools;
+mod demo;
 mod deploy;
 mod expiry;
 mod full_disk;

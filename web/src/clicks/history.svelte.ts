@@ -1,7 +1,9 @@
 /** What the history section shows, and its statistics. */
 import type { ApiError } from '../shared/api.ts';
-import { addDays, lastDays, type DayRange } from '../shared/days.ts';
+import { serverNowMs } from '../shared/clock.ts';
+import { addDays, dayCount, lastDays, type DayRange } from '../shared/days.ts';
 import { getDays, getSeries, getTargets, type Stat, type TargetStat } from './api.ts';
+import { getLocalDays, isExactIn, localDayOf, type LocalDay } from './localDays.ts';
 import { Latest } from './stats.svelte.ts';
 import { ranked, type RankedTarget } from './target.ts';
 import { isSameView, PRESET_DEFAULT, presetRange, type Unit, type View } from './units.ts';
@@ -23,6 +25,8 @@ export interface Series {
   readonly view: View;
   /** Oldest first, without gaps. */
   readonly stats: readonly Stat[];
+  /** The same days of the reader's time zone, for the chart; `null` for UTC. */
+  readonly localDays: readonly LocalDay[] | null;
   /** The days for the gauge, oldest first. */
   readonly gaugeDays: readonly Stat[];
 }
@@ -54,6 +58,10 @@ export class ClickHistory {
   /** The targets of days, with the clicks of the day when they were read. */
   readonly #targetsOf = new Map<string, { readonly clicks: number; readonly items: readonly TargetStat[] }>();
 
+  /** The time zone whose days the chart shows; `null` for UTC. */
+  #zone = $state<string | null>(null);
+
+  readonly zone = $derived(this.#zone);
   readonly series = new Latest<Series>();
   readonly targets = new Latest<TopTargets>();
   readonly view = $derived(this.#view);
@@ -85,6 +93,17 @@ export class ClickHistory {
     this.#show({ ...(target === null ? this.#view : this.#inUnit('day')), target });
   }
 
+  /** Shows the days of a time zone in the chart; `null` shows UTC days again. */
+  showZone(zone: string | null): void {
+    this.#zone = zone;
+    void this.loadSeries();
+  }
+
+  /** Whether the view can be shown in days of a time zone. */
+  canShow(zone: string): boolean {
+    return this.#view.unit === 'day' && this.#view.target === null && isExactIn(zone, this.#view.range);
+  }
+
   /** Moves to the current day. */
   turnDay(today: string): void {
     if (today === this.#today) return;
@@ -106,8 +125,12 @@ export class ClickHistory {
     const recent: View = { unit: 'day', range: lastDays(this.#today, GAUGE_DAYS), target: null };
     return this.series.load(async (signal) => {
       const days = getDays(recent.range, signal);
-      const [gaugeDays, stats] = await Promise.all([days, isSameView(view, recent) ? days : getSeries(view, signal)]);
-      return { view, stats, gaugeDays };
+      const [gaugeDays, stats, localDays] = await Promise.all([
+        days,
+        isSameView(view, recent) ? days : getSeries(view, signal),
+        this.#localDays(view, signal),
+      ]);
+      return { view, stats, localDays, gaugeDays };
     });
   }
 
@@ -134,6 +157,15 @@ export class ClickHistory {
         items: (from === to ? lists.flat() : ranked(lists)).slice(0, TARGETS_SHOWN),
       };
     });
+  }
+
+  async #localDays({ range }: View, signal: AbortSignal): Promise<readonly LocalDay[] | null> {
+    const zone = this.#zone;
+    if (zone === null || !this.canShow(zone)) return null;
+    // A range until today ends with the local today.
+    const today = localDayOf(zone, serverNowMs());
+    const local = range.to === this.#today ? lastDays(today, dayCount(range)) : range;
+    return getLocalDays(zone, local, signal);
   }
 
   #inUnit(unit: Unit): View {

@@ -119,6 +119,11 @@ const en = {
     week: (count: string) => `Show all ${count} weeks`,
     month: (count: string) => `Show all ${count} months`,
   },
+  ownDays: (zone: string) => `Chart in days of ${zone}.`,
+  ownDaysNote:
+    'Its clicks are exact, added up from UTC hours. Unique visitors cannot be added up, so they and the table stay in UTC days.',
+  ownDaysImpossible:
+    'Not possible: this zone is not a whole number of hours from UTC, and clicks are counted by UTC hours.',
   showFewer: 'Show fewer',
   weekShort: (week: number) => `W${week}`,
   week: (year: string, week: number, from: string, to: string) => `Week ${week}, ${year} · ${from} – ${to}`,
@@ -292,6 +297,11 @@ const ja: typeof en = {
     week: (count) => `${count}週分をすべて表示`,
     month: (count) => `${count}か月分をすべて表示`,
   },
+  ownDays: (zone) => `グラフの日付を ${zone} の時刻で区切る。`,
+  ownDaysNote:
+    'クリックは UTC の1時間ごとの集計を足し合わせるため、正確です。ユニーク訪問者は足し合わせられないため、表と同じく UTC の日付のままです。',
+  ownDaysImpossible:
+    '表示できません。このタイムゾーンは UTC との差が1時間単位でなく、クリックは UTC の1時間ごとに集計されています。',
   showFewer: '一部だけ表示',
   weekShort: (week) => `${week}週`,
   week: (year, week, from, to) => `${year}年第${week}週 · ${from}~${to}`,

@@ -5,6 +5,7 @@
 import type { Dictionary } from '../shared/i18n.svelte.ts';
 import type { FaultName } from './faults.ts';
 import type { AlertKind, PanelName } from './panels.ts';
+import type { endingOf } from './quarantine.ts';
 
 const inTerminal = (where: string): string => `The reason is in the terminal of the stack: lines with “${where} |”.`;
 const inTerminalJa = (where: string): string => `理由はスタックのターミナルの「${where} |」を含む行にあります。`;
@@ -39,6 +40,20 @@ const en = {
     throttled: () => 'All instances that it may have were busy.',
     throttledTable: () => 'The requests exceeded the capacity, or a fault was injected.',
   } satisfies Record<AlertKind, (where: string) => string>,
+  redrive: 'Count it now',
+  dismiss: 'Do not count it',
+  cancel: 'Cancel',
+  askRedrive:
+    'The item is read again as it is in the table now, and counted once. A record that still cannot be read stays here.',
+  askDismiss: 'The record is marked as settled, and its item is never counted. This cannot be undone.',
+  settled: {
+    counted: 'The item was counted.',
+    gone: 'The item is no longer in the table. There was nothing to count.',
+    dismissed: 'The record is settled. Its item is not counted.',
+    duplicate: 'Another record of the same item was settled before.',
+    unreadable: 'The item still cannot be read. Correct it in the table first, or do not count it.',
+  } satisfies Record<ReturnType<typeof endingOf>, string>,
+  notSettled: 'The record could not be settled',
   lastError: 'Last error:',
   gone: 'The local stack is not responding',
   goneDetail: 'It may have been stopped. You see the last known values. This page keeps trying to connect.',
@@ -151,6 +166,19 @@ const ja: typeof en = {
     throttled: () => '使用できるインスタンスがすべて実行中でした。',
     throttledTable: () => '容量を超えたか、障害を注入したためです。',
   },
+  redrive: '今すぐ集計する',
+  dismiss: '集計しない',
+  cancel: 'キャンセル',
+  askRedrive: 'テーブルにある現在のデータを読み直し、1回だけ集計します。読み取れない場合、記録はここに残ります。',
+  askDismiss: '記録を対応済みにし、そのデータは集計しません。取り消すことはできません。',
+  settled: {
+    counted: '集計しました。',
+    gone: 'データはすでにテーブルにないため、集計するものはありませんでした。',
+    dismissed: '対応済みにしました。データは集計されません。',
+    duplicate: '同じデータの別の記録が、先に対応済みになっています。',
+    unreadable: 'まだ読み取れません。先にテーブルのデータを直すか、「集計しない」を選んでください。',
+  },
+  notSettled: '記録を対応済みにできませんでした',
   lastError: '最後のエラー:',
   gone: 'ローカルスタックから応答がありません',
   goneDetail: '停止している可能性があります。最後に取得した値を表示しています。接続は自動で再試行します。',

@@ -51,6 +51,8 @@ export interface ApiRequest {
   /** Sent unchanged instead of `body`; `headers` must contain its content type. */
   readonly content?: string;
   readonly signal?: AbortSignal;
+  /** For a request that takes longer than others. */
+  readonly timeoutMs?: number;
 }
 
 /** A JSON object as received. The caller checks its members. */
@@ -140,7 +142,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 async function send(path: string, accept: string, request: ApiRequest): Promise<Response> {
-  const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(request.timeoutMs ?? REQUEST_TIMEOUT_MS);
   const init: RequestInit = {
     method: request.method ?? 'GET',
     headers: {

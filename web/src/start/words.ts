@@ -44,6 +44,27 @@ const en = {
   noEvents: 'No events yet',
   noEventsLead: 'Finish a game or change a price, and it appears here.',
   allEvents: 'See all events',
+
+  demo: 'Fill this stack with a demo',
+  demoLead:
+    'A year of clicks, a finished game with drawings, products with their histories, a month of the medication log, and a record in quarantine. It takes some seconds.',
+  demoAdd: 'Add the demo',
+  demoRemove: 'Remove the demo',
+  askDemoRemove: 'This removes what the demo has added, and nothing else. The numbers of your own clicks stay exact.',
+  cancel: 'Cancel',
+  demoWorking: 'Working…',
+  demoStates: {
+    added: 'The demo was added.',
+    present: 'The demo is already there. Nothing was changed.',
+    removed: 'The demo was removed.',
+    absent: 'There is no demo to remove.',
+  },
+  demoFailed: 'The demo could not be changed',
+  demoClicks: 'A year of clicks',
+  demoGame: 'The finished game',
+  demoShop: 'A product with its history',
+  demoOkusuri: (email: string) => `The medication log: sign in as ${email}`,
+  demoOperator: 'The record in quarantine',
 };
 
 const ja: typeof en = {
@@ -87,6 +108,27 @@ const ja: typeof en = {
   noEvents: 'できごとはまだありません',
   noEventsLead: 'ゲームを最後まで遊ぶか、商品の価格を変更すると、ここに表示されます。',
   allEvents: 'すべて見る',
+
+  demo: 'このスタックにデモを追加する',
+  demoLead:
+    '1年分のクリック、絵のある終了したゲーム、価格と在庫の履歴がある商品、1か月分の服薬の記録、隔離された記録1件を追加します。数秒かかります。',
+  demoAdd: 'デモを追加する',
+  demoRemove: 'デモを削除する',
+  askDemoRemove: 'デモが追加したものだけを削除します。ご自身のクリックの集計は正確なままです。',
+  cancel: 'キャンセル',
+  demoWorking: '処理しています…',
+  demoStates: {
+    added: 'デモを追加しました。',
+    present: 'デモはすでに追加されています。変更はありません。',
+    removed: 'デモを削除しました。',
+    absent: '削除するデモはありません。',
+  },
+  demoFailed: 'デモを変更できませんでした',
+  demoClicks: '1年分のクリック',
+  demoGame: '終了したゲーム',
+  demoShop: '履歴のある商品',
+  demoOkusuri: (email) => `服薬の記録:${email} でログイン`,
+  demoOperator: '隔離された記録',
 };
 
 /** Both languages. */

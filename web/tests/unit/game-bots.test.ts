@@ -1,6 +1,6 @@
 /** The bots of the drawing game: their drawings, their words and their turns. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { encodePoints } from '../../src/game/board/points.ts';
 import { Picture } from '../../src/game/board/picture.ts';
@@ -268,4 +268,20 @@ test('stored bots belong to one game, and a damaged entry is ignored', () => {
     items.set('tidemark.game.bots', text);
     assert.equal(recallBots('game-1'), null, text);
   }
+});
+
+test('the drawings of the demo are those that bots draw', () => {
+  const path = '../crates/tools/tidemark-cli/src/demo/drawings.json';
+  const drawn = ['house', 'cat', 'snowman', 'rainbow', 'cactus', 'umbrella'].map((word) => {
+    const drawing = DRAWINGS.find((one) => one.word.en === word)!;
+    const batches: unknown[] = [];
+    const send = (message: ClientMessage) => message.action === 'save' && batches.push(...message.batches);
+    const pen = new Pen('01.01', drawing, send, later);
+    pass(120_000);
+    pen.finish();
+    return JSON.stringify({ word, batches });
+  });
+  const text = `[\n${drawn.join(',\n')}\n]\n`;
+  if (process.env['UPDATE'] === '1') writeFileSync(path, text);
+  assert.equal(readFileSync(path, 'utf8'), text);
 });

@@ -36,6 +36,7 @@ mod json_protocol;
 mod kinesis;
 pub mod left_out;
 mod listen;
+mod local_commands;
 pub mod mail;
 mod messaging;
 mod metrics;

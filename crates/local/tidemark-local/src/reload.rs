@@ -145,6 +145,7 @@ fn parts(stack: &Stack) -> BTreeMap<String, String> {
         buckets,
         roles,
         messaging: Messaging { buses, rules, topics, subscriptions, event_invokes },
+        commands,
     } = stack;
     tables.iter().for_each(|part| add(&part.logical_id, part));
     functions.iter().for_each(|part| add(&part.logical_id, part));
@@ -165,5 +166,6 @@ fn parts(stack: &Stack) -> BTreeMap<String, String> {
     topics.iter().for_each(|part| add(&part.arn, part));
     subscriptions.iter().for_each(|part| add(&part.topic, part));
     event_invokes.iter().for_each(|(id, part)| add(id, part));
+    commands.iter().for_each(|(name, part)| add(name, part));
     parts
 }

@@ -117,6 +117,14 @@ impl Rooms {
         row.words.iter().map(|text| word(text)).collect()
     }
 
+    /// Deletes everything in a game's partition.
+    pub async fn delete(&self, game_id: GameId) -> Result<(), StoreError> {
+        let items = self.table.query_partition(PARTITION_KEY, &game(game_id)).await?;
+        let sort = |item: Item| item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
+        let keys = items.into_iter().filter_map(sort).map(|sort| key(game(game_id), sort));
+        self.table.batch_delete(keys).await
+    }
+
     /// Writes a game that is new.
     pub async fn create(&self, new: &Game) -> Result<PersistOutcome, StoreError> {
         self.transact(self.creation(new)?).await

@@ -64,6 +64,13 @@ impl Journal {
         self.put(entry, day.shards.shard(entry.id)).await
     }
 
+    /// Deletes an entry, in whatever shard of its day it is.
+    pub async fn delete(&self, stream: &JournalStream, id: EntryId) -> Result<(), StoreError> {
+        let day = self.day(stream, id.day()).await?;
+        let shards = day.earlier_shards(id).into_iter().chain([day.shards.shard(id)]);
+        self.table.batch_delete(shards.map(|shard| key(feed(stream, id.day(), shard), id.to_string()))).await
+    }
+
     async fn put(&self, new: &Entry, shard: u8) -> Result<AppendOutcome, StoreError> {
         // Rounded up, so that an entry does not expire while it is still shown.
         let expires_at = self.retention.of(&new.stream).map(|kept| new.id.at().as_second() + 1 + kept.as_secs());

@@ -235,6 +235,19 @@ impl Activities {
         }
     }
 
+    /// Deletes an activity: the product's row, then the user's, which names it.
+    pub async fn delete(&self, activity: &Activity) -> Result<(), StoreError> {
+        let users = key(of_user(&activity.user_id), sort(activity.at, activity.id));
+        let found = self.table.get_item(users.clone()).consistent_read(true).send().await?.item;
+        let suffix = found.map(read::<ActivityRow>).transpose()?.and_then(|row| row.suffix);
+        if let Some((product_id, suffix)) = activity.product_id.as_ref().zip(suffix) {
+            let products = key(of_product(product_id, activity.at.date(), suffix), sort(activity.at, activity.id));
+            self.table.delete_item(products).send().await?;
+        }
+        self.table.delete_item(users).send().await?;
+        Ok(())
+    }
+
     /// Puts a row, or returns the row that has its key.
     async fn put(&self, row: &ActivityRow) -> Result<Option<ActivityRow>, StoreError> {
         let outcome = self

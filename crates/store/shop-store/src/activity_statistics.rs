@@ -12,8 +12,8 @@ use rollup::{Aggregator, DeclarationError, DecodeError, Group, Layout, Policy, R
 use serde_json::value::RawValue;
 
 use super::activities::activity_with_product;
-use super::keys::{PARTITION_KEY, SORT_KEY, STATISTICS_PREFIX, TTL};
-use store_base::{StoreError, Table};
+use super::keys::{Item, PARTITION_KEY, SORT_KEY, STATISTICS_PREFIX, TTL, n, s};
+use store_base::{StoreError, Table, unless_condition_failed};
 
 /// Part of the keys of the checkpoints and of the recorded visitors. Another name would count all
 /// activities again.
@@ -132,6 +132,25 @@ impl ActivityStatistics {
         let query = self.rollup.query(PRODUCT_DAY).with("product", product_id.as_str());
         let stats = query.between(range.from(), range.to()).series(&self.table).await?;
         stats.iter().map(product_day).collect()
+    }
+
+    /// Deletes the statistics of a product and its days that have only zeros.
+    pub async fn delete_empty(&self, table: &Table, product_id: &ProductId) -> Result<(), StoreError> {
+        let partition = format!("{STATISTICS_PREFIX}{product_id}");
+        for item in table.query_partition(PARTITION_KEY, &partition).await? {
+            let Some(day) = item.get(SORT_KEY).cloned() else { continue };
+            let key = Item::from([(PARTITION_KEY.to_owned(), s(&partition)), (SORT_KEY.to_owned(), day)]);
+            let mut delete = table.delete_item(key).expression_attribute_values(":zero", n(0));
+            let mut zeros = Vec::new();
+            for (name, measure) in [("#views", VIEWS), ("#purchases", PURCHASES), ("#visitors", VISITORS)] {
+                delete = delete.expression_attribute_names(name, measure);
+                zeros.push(format!("(attribute_not_exists({name}) OR {name} = :zero)"));
+            }
+            // Stops a statistic from being deleted that has other activities.
+            let delete = delete.condition_expression(zeros.join(" AND ")).send().await;
+            unless_condition_failed(delete)?;
+        }
+        Ok(())
     }
 
     /// The most viewed products of a day, at most [`Self::TOP_MAX`], eventually consistent.

@@ -62,6 +62,21 @@ impl Products {
         request.send().await?.item.map(read_product).transpose()
     }
 
+    /// The sort keys of everything in a product's own partition: the product, its ledgers, its
+    /// reservations and its markers.
+    pub async fn sort_keys(&self, id: &ProductId) -> Result<Vec<String>, StoreError> {
+        let items = self.changes.table.query_partition(PARTITION_KEY, &product(id)).await?;
+        let sort = |item: Item| item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
+        Ok(items.into_iter().filter_map(sort).collect())
+    }
+
+    /// Deletes a product: these items of its partition, and its name from the lists.
+    pub async fn delete(&self, id: &ProductId, sort_keys: Vec<String>) -> Result<(), StoreError> {
+        let names = [PRODUCTS, ARCHIVED].map(|list| key(list, id.as_str()));
+        let rows = sort_keys.into_iter().map(|sort| key(product(id), sort));
+        self.changes.table.batch_delete(names.into_iter().chain(rows)).await
+    }
+
     /// Creates a product, or sets the values of an existing one. A product that is archived or
     /// restored moves to the other list. The same values again change nothing.
     pub async fn put(&self, put: &PutProduct) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {

@@ -116,22 +116,36 @@ impl Table {
     /// All items of a partition whose sort keys begin with `prefix`, read strongly consistently.
     /// `names` are the key attributes of the table.
     pub async fn query_prefix(&self, names: [&str; 2], partition: &str, prefix: &str) -> Result<Vec<Item>, StoreError> {
+        let request = self.query().key_condition_expression("#pk = :pk AND begins_with(#sk, :prefix)");
+        let request = request.expression_attribute_names("#sk", names[1]);
+        let request = request.expression_attribute_values(":prefix", s(prefix));
+        self.all_pages(request, names[0], partition).await
+    }
+
+    /// All items of a partition, read strongly consistently. `name` is the table's partition key.
+    pub async fn query_partition(&self, name: &str, partition: &str) -> Result<Vec<Item>, StoreError> {
+        self.all_pages(self.query().key_condition_expression("#pk = :pk"), name, partition).await
+    }
+
+    async fn all_pages(
+        &self,
+        query: QueryFluentBuilder,
+        name: &str,
+        partition: &str,
+    ) -> Result<Vec<Item>, StoreError> {
+        let query = query.consistent_read(true).expression_attribute_names("#pk", name);
+        let query = query.expression_attribute_values(":pk", s(partition));
         let mut items = Vec::new();
         let mut start = None;
         for _ in 0..PAGES_MAX {
-            let request = self.query().consistent_read(true).set_exclusive_start_key(start);
-            let request = request.key_condition_expression("#pk = :pk AND begins_with(#sk, :prefix)");
-            let request =
-                request.expression_attribute_names("#pk", names[0]).expression_attribute_names("#sk", names[1]);
-            let request = request.expression_attribute_values(":pk", s(partition));
-            let page = request.expression_attribute_values(":prefix", s(prefix)).send().await?;
+            let page = query.clone().set_exclusive_start_key(start).send().await?;
             items.extend(page.items.unwrap_or_default());
             start = page.last_evaluated_key;
             if start.is_none() {
                 return Ok(items);
             }
         }
-        Err(StoreError::Refused(format!("{partition} {prefix} has more than {PAGES_MAX} pages")))
+        Err(StoreError::Refused(format!("{partition} has more than {PAGES_MAX} pages")))
     }
 
     /// `Scan`.

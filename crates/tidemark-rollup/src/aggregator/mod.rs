@@ -133,6 +133,23 @@ impl<T> Aggregator<T> {
         quarantine::get(&self.table, &self.rollup.name, id).await
     }
 
+    /// Deletes a record from quarantine, settled or not. The item that it tells of must be gone.
+    pub async fn forget_quarantined(&self, id: &str) -> Result<(), StoreError> {
+        quarantine::delete(&self.table, &self.rollup.name, id).await
+    }
+
+    /// Deletes what is recorded of one value of a distinct count. Its items must be gone, and taken
+    /// out of the statistics. An instance may remember the value for as long as it runs, and then
+    /// does not count it as a new one: do not use the value again.
+    pub async fn forget_value(&self, measure: &str, value: &str) -> Result<(), StoreError> {
+        for item in self.table.partition(&distinct::value_partition(&self.rollup, measure, value), None).await? {
+            if let Some((partition, sort)) = self.table.key_of(&item) {
+                self.table.delete(self.table.key(partition, sort)).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Counts one batch, given as its event's JSON, before `deadline`.
     ///
     /// # Errors

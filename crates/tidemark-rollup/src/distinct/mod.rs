@@ -66,16 +66,12 @@ pub(crate) fn place<T>(rollup: &Rollup<T>, value: &DistinctValue) -> Option<(Ite
     if measure.is_ranked {
         return Some((ranks_key(rollup, &value.stat, name, &value.value)?, format!("{}:", group.name)));
     }
-    let partition = values_prefix(rollup, name);
-
     let window = group.window_dimension();
     let label = window.and_then(|(index, window)| Some(window.bucket(value.stat.values.get(index)?)));
     let (bucket, slot) = label.unwrap_or(("-", ""));
     let others = value.stat.values.iter().enumerate().filter(|(index, _)| window.is_none_or(|(of, _)| of != *index));
     let others = with_values(String::new(), others.map(|(_, value)| value));
-    let mut escaped = String::new();
-    push_escaped(&mut escaped, &value.value);
-    let key = (fit(partition, &escaped, PARTITION_KEY_BYTES_MAX), fit(bucket.to_owned(), &others, SORT_KEY_BYTES_MAX));
+    let key = (value_partition(rollup, name, &value.value), fit(bucket.to_owned(), &others, SORT_KEY_BYTES_MAX));
     Some((key, format!("{}:{slot}", group.name)))
 }
 
@@ -110,6 +106,13 @@ pub(crate) fn stat_of<T>(rollup: &Rollup<T>, (partition, sort): &ItemKey, entry:
 fn values_prefix<T>(rollup: &Rollup<T>, measure: &str) -> String {
     let kind = if rollup.retracts() { "HELD" } else { "SEEN" };
     format!("{RESERVED_PREFIX}{}#{kind}#{measure}#", rollup.name)
+}
+
+/// The partition of what is recorded of one value of a measure.
+pub(crate) fn value_partition<T>(rollup: &Rollup<T>, measure: &str, value: &str) -> String {
+    let mut escaped = String::new();
+    push_escaped(&mut escaped, value);
+    fit(values_prefix(rollup, measure), &escaped, PARTITION_KEY_BYTES_MAX)
 }
 
 /// The item of one rank of a statistic. All ranks of a statistic have one partition key.

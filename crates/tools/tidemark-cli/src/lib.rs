@@ -3,7 +3,9 @@
 //! Results go to standard output, as text or with `--json`; everything else goes to standard error.
 
 pub mod bots;
+pub mod demo;
 pub mod import;
+pub mod play;
 pub mod recount;
 
 mod terminal;
@@ -37,6 +39,9 @@ enum Subcommands {
     /// Loads the shop's and the journal's time series from CSV, each line once. Exit code 0: all
     /// lines are loaded; 1: some are bad; 2: an error.
     Import(import::Arguments),
+    /// Adds a demo to the local stack: a year of clicks, a finished game, products with their
+    /// histories, a month of the medication log, and a record in quarantine. Or removes it.
+    Demo(demo::Arguments),
     /// Runs bots that play the drawing game with a visitor or by themselves.
     Bots(bots::Arguments),
 }
@@ -82,6 +87,7 @@ pub async fn run(command: Command) -> Result<CommandOutcome> {
         Subcommands::Recount(arguments) => recount::run(arguments).await,
         Subcommands::Quarantine { command, table } => run_quarantine(&command, &table).await,
         Subcommands::Import(arguments) => import::run(arguments).await,
+        Subcommands::Demo(arguments) => demo::run(arguments).await,
         Subcommands::Bots(arguments) => bots::run(arguments).await,
     };
     outcome.map_err(|error| if is_unanswered(&error) { anyhow!("{error:#}\n{UNANSWERED}") } else { error })

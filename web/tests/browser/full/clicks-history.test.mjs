@@ -105,3 +105,29 @@ test('without earlier clicks no percentage is shown, and a failure says so', asy
   await page.getByText('Could not compare with the period before. The page tries again.').first().waitFor();
   await close();
 });
+
+test('the chart shows days of the own time zone, without visitors, and the table stays in UTC', async () => {
+  const { page, close } = await open({ timezoneId: 'Asia/Tokyo' });
+  await figures(page);
+  await periodsLoaded(page);
+  const [section, rows] = [page.locator('section.history'), page.getByTestId('periods').locator('tr')];
+  const newest = await rows.first().innerText();
+  const hours = page.waitForResponse((response) => response.url().includes('/stats/hourly'));
+  await section.getByLabel('Chart in days of Asia/Tokyo').check();
+  assert.equal((await hours).status(), 200);
+  await section.locator('.chart').getByText('unique visitors', { exact: true }).waitFor({ state: 'detached' });
+  assert.equal(await rows.first().innerText(), newest);
+  await section.getByLabel('Chart in days of Asia/Tokyo').uncheck();
+  await section.locator('.chart').getByText('unique visitors', { exact: true }).waitFor();
+  await unit(page, 'Months').click();
+  assert.equal(await section.getByLabel('Chart in days of Asia/Tokyo').count(), 0);
+  await close();
+});
+
+test('a zone that is not whole hours from UTC cannot be chosen, and the page says why', async () => {
+  const { page, close } = await open({ timezoneId: 'Asia/Kolkata' });
+  await figures(page);
+  await page.getByText('this zone is not a whole number of hours from UTC').waitFor();
+  assert.ok(await page.getByLabel(/Chart in days of Asia/).isDisabled());
+  await close();
+});

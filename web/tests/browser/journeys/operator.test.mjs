@@ -82,6 +82,27 @@ test('alerts are shown on top and marked in the tables', async () => {
   await close();
 });
 
+test('a quarantined record is counted or dismissed after a question', async () => {
+  const { page, close } = await open({ prepare: (page) => install(page, troubled) });
+  const panel = page.getByTestId('quarantine');
+  const count = panel.getByRole('button', { name: 'Count it now' });
+  await panel.getByText('clickCount is not a whole number').nth(1).waitFor();
+  await count.first().click();
+  await panel.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await count.count(), 2);
+  await count.last().click();
+  await panel.getByRole('dialog').getByRole('button', { name: 'Count it now' }).click();
+  await panel.getByText('The item still cannot be read').waitFor();
+  await count.first().click();
+  await panel.getByRole('dialog').getByRole('button', { name: 'Count it now' }).click();
+  await panel.getByText('The item was counted').waitFor();
+  await panel.getByRole('button', { name: 'Do not count it' }).click();
+  await panel.getByRole('dialog').getByRole('button', { name: 'Do not count it' }).click();
+  await panel.getByText('Its item is not counted').waitFor();
+  assert.equal(await count.count(), 0);
+  await close();
+});
+
 test('when the stack stops, the last numbers stay, and the page recovers when it is back', async () => {
   let isGone = false;
   const { page, close } = await open({

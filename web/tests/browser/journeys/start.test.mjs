@@ -62,3 +62,29 @@ test('the header links to every page and marks the current one', async () => {
   assert.equal(await header.locator('[aria-current=page]').getAttribute('href'), '/lately/');
   await close();
 });
+
+test('the demo is added and removed on a local stack, after a question', async () => {
+  const { page, close } = await open({ prepare: (page) => install(page, { commands: ['demo', 'demo-remove'] }) });
+  const panel = page.getByTestId('demo');
+  await panel.getByRole('button', { name: 'Add the demo' }).click();
+  await panel.getByText('The demo was added.').waitFor();
+  const links = panel.getByRole('link');
+  assert.equal(await links.nth(1).getAttribute('href'), '/game/?game=game-of-the-demo');
+  await panel.getByRole('button', { name: 'Add the demo' }).click();
+  await panel.getByText('already there').waitFor();
+  await panel.getByRole('button', { name: 'Remove the demo' }).click();
+  await panel.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await panel.getByText('already there').waitFor();
+  await panel.getByRole('button', { name: 'Remove the demo' }).click();
+  await panel.getByRole('dialog').getByRole('button', { name: 'Remove the demo' }).click();
+  await panel.getByText('The demo was removed.').waitFor();
+  assert.equal(await links.count(), 0);
+  await close();
+});
+
+test('a deployed stage offers no demo', async () => {
+  const { page, close } = await open({ prepare: (page) => install(page) });
+  await signs['/products']?.(page);
+  assert.equal(await page.getByTestId('demo').count(), 0);
+  await close();
+});

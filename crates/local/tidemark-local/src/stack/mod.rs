@@ -55,6 +55,8 @@ pub struct Stack {
     pub roles: Vec<Role>,
     /// Event buses, rules, topics and settings of asynchronous invocations.
     pub(crate) messaging: Messaging,
+    /// `Metadata.LocalCommands`: what the pages may run on this machine, by name.
+    pub(crate) commands: BTreeMap<String, String>,
 }
 
 /// A DynamoDB table.

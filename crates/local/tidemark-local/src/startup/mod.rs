@@ -33,6 +33,7 @@ use crate::http_api::HttpApis;
 use crate::kinesis::{self, Kinesis};
 use crate::left_out;
 use crate::listen;
+use crate::local_commands;
 use crate::messaging;
 use crate::metrics::Metrics;
 use crate::other_services;
@@ -181,7 +182,8 @@ impl RunningStack {
         let own = messaging.merge(streams.unwrap_or_default()).merge(parameters).merge(usual);
         let due = Due::default();
         let page = page::router(page::Shown::new(&admin, &stack, client.clone(), &due));
-        let own = own.merge(other_services::router()).merge(page);
+        let commands = local_commands::router(&stack.commands, &dynamodb, &identity);
+        let own = own.merge(other_services::router()).merge(page).merge(commands);
         let router = routing::router(&shared, Arc::clone(&secrets), own);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         // Ends them if a later part does not start.

@@ -180,6 +180,9 @@ fn stack(root: &Node, resolver: &Resolver<'_>, files: Files<'_>) -> Stack {
             }
         }
     }
+    let commands = root.get("Metadata").and_then(|metadata| metadata.get("LocalCommands"));
+    let text = |(name, command): &(String, Node)| Some((name.clone(), command.as_text()?.to_owned()));
+    stack.commands = commands.map_or(&[][..], Node::entries).iter().filter_map(text).collect();
     lambda_resources::add(resolver, &mut stack);
     load_balancers::add(resolver, &mut stack);
     buckets::add_events(&mut stack, resolver);

@@ -61,6 +61,7 @@ async fn no_port_accepts_requests_of_other_sites() {
         "/_local/invocations?function=TestFunction&id=none",
         "/_local/messages?queue=failures",
         "/_local/items?table=things",
+        "/_local/commands",
     ] {
         is_guarded(Method::GET, &format!("{}{path}", addresses.http)).await;
     }
@@ -71,6 +72,7 @@ async fn no_port_accepts_requests_of_other_sites() {
         "/_local/ses/v2/email/outbound-emails",
         "/_local/eventbridge",
         "/_local/sns",
+        "/_local/commands/demo",
     ] {
         is_guarded(Method::POST, &format!("{}{path}", addresses.http)).await;
     }

@@ -19,7 +19,7 @@ use super::row::ImportRow;
 
 /// The result of a loaded line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Loaded {
+pub(crate) enum Loaded {
     /// It was stored now.
     New,
     /// It was stored before, or changes nothing.
@@ -28,7 +28,7 @@ pub(super) enum Loaded {
 
 /// Why a line was not loaded.
 #[derive(Debug)]
-pub(super) enum LoadError {
+pub(crate) enum LoadError {
     /// The line is wrong; it would fail at each attempt.
     Bad(String),
     /// The database failed; the flag says whether a retry may succeed.
@@ -60,7 +60,7 @@ fn change_error<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> LoadError) 
 
 /// Loads lines.
 #[derive(Debug, Clone)]
-pub(super) struct Loader {
+pub(crate) struct Loader {
     products: Products,
     prices: Prices,
     stock: Stock,
@@ -70,12 +70,12 @@ pub(super) struct Loader {
 
 impl Loader {
     /// A loader of the shop's table and a journal.
-    pub(super) fn new(shop: &Table, activities: Activities, journal: Journal) -> Self {
+    pub(crate) fn new(shop: &Table, activities: Activities, journal: Journal) -> Self {
         Self { products: Products::new(shop), prices: Prices::new(shop), stock: Stock::new(shop), activities, journal }
     }
 
     /// Loads a line, and retries while the database is throttled or unreachable.
-    pub(super) async fn load(&self, row: &ImportRow) -> Result<Loaded, LoadError> {
+    pub(crate) async fn load(&self, row: &ImportRow) -> Result<Loaded, LoadError> {
         let load = || self.load_now(row);
         load.retry(patient_backoff()).when(|error| matches!(error, LoadError::Failed(_, true))).await
     }

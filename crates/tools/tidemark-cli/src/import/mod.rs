@@ -7,18 +7,20 @@ mod rejects;
 mod row;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use csv::{ByteRecord, Reader, StringRecord};
 use domain::Moment;
 use domain::journal::Retention;
 use futures::future::{try_join, try_join_all};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use journal_store::{Journal, JournalShards};
@@ -32,12 +34,18 @@ pub use columns::{Mapping, SeriesKind};
 use crate::CommandOutcome;
 use crate::terminal::{byte_bar, count};
 use columns::Columns;
-use loader::{LoadError, Loaded, Loader};
+use loader::{LoadError, Loaded};
 use rejects::Rejects;
-use row::{ImportRow, LineOrder, UniqueMoments};
+use row::{LineOrder, UniqueMoments};
+
+pub(crate) use loader::Loader;
+pub(crate) use row::ImportRow;
 
 /// The number of lines that may wait for each loader.
 const WAITING_MAX: usize = 16;
+
+/// The number of rows of different products that are loaded at once.
+const ROWS_AT_ONCE: usize = 16;
 
 /// The number of bad lines that are printed; the reject file has all of them.
 const TOLD_MAX: usize = 20;
@@ -140,6 +148,43 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     print_report(&arguments, &report, &rejects)?;
     outcome.context("the import stopped; run it again to continue from there")?;
     Ok(if report.rejects.len() == 0 { CommandOutcome::Success } else { CommandOutcome::Rejected })
+}
+
+/// The rows of a text that has no bad line. `field` changes each field before it is read.
+pub(crate) fn rows(
+    kind: SeriesKind,
+    text: &str,
+    now: Moment,
+    field: impl Fn(&str) -> Result<String>,
+) -> Result<Vec<ImportRow>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let columns = Columns::new(kind, &reader.headers()?.clone(), &[])?;
+    let (mut moments, mut rows) = (UniqueMoments::default(), Vec::new());
+    for record in reader.records() {
+        let record = record?.iter().map(&field).collect::<Result<StringRecord>>()?;
+        let mut row = ImportRow::read(kind, columns.of(&record), now).map_err(|problem| anyhow!("{problem}"))?;
+        if moments.assign(&mut row) != LineOrder::Again {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// Loads rows, those of one product one after the other.
+pub(crate) async fn load_rows(loader: &Loader, rows: Vec<ImportRow>) -> Result<()> {
+    let mut by_key: BTreeMap<String, Vec<ImportRow>> = BTreeMap::new();
+    for row in rows {
+        by_key.entry(row.ordering_key()).or_default().push(row);
+    }
+    let loads = by_key.into_values().map(|rows| async move {
+        for row in &rows {
+            loader.load(row).await.map_err(|error| match error {
+                LoadError::Bad(why) | LoadError::Failed(why, _) => anyhow!("{why}"),
+            })?;
+        }
+        Ok(())
+    });
+    stream::iter(loads).buffer_unordered(ROWS_AT_ONCE).try_collect().await
 }
 
 /// The loader; `None` for a dry run.

@@ -17,7 +17,7 @@ use super::columns::{Fields, SeriesKind};
 
 /// A line that can be loaded.
 #[derive(Debug, Clone)]
-pub(super) enum ImportRow {
+pub(crate) enum ImportRow {
     Product(PutProduct),
     Price(PriceRequest),
     Stock(StockRequest),
@@ -43,7 +43,7 @@ impl ImportRow {
     /// Lines with the same key are loaded one after the other, in the order of the file. Lines of
     /// one product need this, because its rows build on each other. Activities and entries depend
     /// on no other line, so only repetitions of a line share a key.
-    pub(super) fn ordering_key(&self) -> String {
+    pub(crate) fn ordering_key(&self) -> String {
         match self {
             Self::Product(put) => put.id.to_string(),
             Self::Price(request) => request.product_id.to_string(),
