@@ -73,7 +73,8 @@ pub(super) async fn add(table: &Table, ids: Ids) -> Result<()> {
         }
         for (_, date) in &days {
             let key = DoseKey { date: *date, time: at, medicine_id: medicine.to_string() };
-            doses.mark(&id, &key, DoseRecord::Taken, ids.at).await?;
+            let taken_at = date.to_datetime(at).in_tz(ZONE)?.timestamp();
+            doses.mark(&id, &key, (DoseRecord::Taken, taken_at), ids.at).await?;
         }
     }
     Ok(())
