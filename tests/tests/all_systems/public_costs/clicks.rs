@@ -61,7 +61,8 @@ async fn costs() -> Costs {
         date_shards: DateShards::default(),
         retention: Some(Duration::from_secs(1)),
     };
-    let aggregated = stats_aggregator::Config { table: name.clone(), layout: Layout::Sums, has_details: true };
+    let aggregated =
+        stats_aggregator::Config { table: name.clone(), layout: Layout::Sums, has_details: true, has_visitors: true };
     let mut clicks = Clicks {
         writer: Writer::new(&table, config).with_clock(now),
         aggregators: aggregated.aggregators(db.client.clone()).unwrap(),
