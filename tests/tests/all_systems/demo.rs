@@ -35,7 +35,15 @@ async fn everything(stack: &Stack) -> BTreeSet<String> {
     for table in [Database::CLICKS, Database::GAMES, Database::SHOP, Database::JOURNAL, Database::OKUSURI] {
         all.extend(items(stack, table).await);
     }
-    let own = ["#CHECKPOINT#", " ROLLUP#DECLARATIONS", " FEEDDAYS#", " LAYOUT#", "record-quarantined", " REQUEST#", " ORDER#"];
+    let own = [
+        "#CHECKPOINT#",
+        " ROLLUP#DECLARATIONS",
+        " FEEDDAYS#",
+        " LAYOUT#",
+        "record-quarantined",
+        " REQUEST#",
+        " ORDER#",
+    ];
     all.retain(|line| !own.iter().any(|own| line.contains(own)));
     all
 }
@@ -123,7 +131,8 @@ async fn demo_refuses_foreign_data_and_deployed_stages_before_any_change() {
     tidemark(&stack, &["demo"]).await.unwrap();
     let price = json!({ "price": 4321, "currency": "EUR" });
     let token = [token[0], ("idempotency-key", "of-a-person")];
-    let changed = stack.request(Method::POST, "/products/demo-lamp/price", &token, Some(price.to_string())).await.unwrap();
+    let changed =
+        stack.request(Method::POST, "/products/demo-lamp/price", &token, Some(price.to_string())).await.unwrap();
     assert_eq!(changed.status, 201, "{}", changed.body);
     let before = everything(&stack).await;
     let error = tidemark(&stack, &["demo", "--remove"]).await.unwrap_err().to_string();
@@ -132,7 +141,8 @@ async fn demo_refuses_foreign_data_and_deployed_stages_before_any_change() {
     tidemark(&stack, &["demo", "--remove", "--with-changes"]).await.unwrap();
     assert!(products.sort_keys(&lamp).await.unwrap().is_empty());
 
-    let remote = Command::try_parse_from(["tidemark", "demo", "--endpoint", "https://dynamodb.eu-west-1.amazonaws.com"]);
+    let remote =
+        Command::try_parse_from(["tidemark", "demo", "--endpoint", "https://dynamodb.eu-west-1.amazonaws.com"]);
     let error = run(remote.unwrap()).await.unwrap_err().to_string();
     assert!(error.contains("--stage"), "{error}");
 }

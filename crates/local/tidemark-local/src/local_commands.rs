@@ -45,10 +45,7 @@ pub(crate) fn router(commands: &BTreeMap<String, String>, dynamodb: &str, identi
     let all = commands.iter().map(|(name, command)| (name.clone(), words(command))).collect();
     let (dynamodb, identity) = (dynamodb.to_owned(), identity.clone());
     let commands = Arc::new(Commands { all, dynamodb, identity, running: Mutex::default() });
-    Router::new()
-        .route("/_local/commands", get(list))
-        .route("/_local/commands/{name}", post(run))
-        .with_state(commands)
+    Router::new().route("/_local/commands", get(list)).route("/_local/commands/{name}", post(run)).with_state(commands)
 }
 
 async fn list(State(commands): State<Arc<Commands>>) -> Json<Value> {

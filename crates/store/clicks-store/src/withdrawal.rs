@@ -12,7 +12,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::Date;
 use store_base::{Retry, StoreError, Table, TransactionOutcome, unless_condition_failed};
 
-use super::keys::{DAILY, HOURLY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TARGET, TOTAL, TOTAL_SORT, VISITORS, WEEKLY, key, n};
+use super::keys::{
+    DAILY, HOURLY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TARGET, TOTAL, TOTAL_SORT, VISITORS, WEEKLY, key, n,
+};
 use super::statistics::{TOTAL_CLICKS, UNIQUE_USERS};
 
 /// Conditional deletes that are in flight at once.
@@ -132,9 +134,7 @@ impl<'a> Withdrawal<'a> {
                     .update_expression("SET #clicks = #clicks - :clicks, #users = #users - :users")
                     .condition_expression("#clicks >= :clicks AND #users >= :users")
             } else {
-                update
-                    .update_expression("SET #clicks = #clicks - :clicks")
-                    .condition_expression("#clicks >= :clicks")
+                update.update_expression("SET #clicks = #clicks - :clicks").condition_expression("#clicks >= :clicks")
             };
             actions.push(TransactWriteItem::builder().update(update.build()?).build());
         }

@@ -127,12 +127,7 @@ impl Table {
         self.all_pages(self.query().key_condition_expression("#pk = :pk"), name, partition).await
     }
 
-    async fn all_pages(
-        &self,
-        query: QueryFluentBuilder,
-        name: &str,
-        partition: &str,
-    ) -> Result<Vec<Item>, StoreError> {
+    async fn all_pages(&self, query: QueryFluentBuilder, name: &str, partition: &str) -> Result<Vec<Item>, StoreError> {
         let query = query.consistent_read(true).expression_attribute_names("#pk", name);
         let query = query.expression_attribute_values(":pk", s(partition));
         let mut items = Vec::new();
