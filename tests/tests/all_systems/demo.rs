@@ -12,6 +12,17 @@ use shop_store::Products;
 use tests::{Database, Stack};
 use tidemark_cli::{Command, CommandOutcome, run};
 
+/// A map's own order is another each time.
+fn sorted(value: AttributeValue) -> String {
+    match value {
+        AttributeValue::M(map) => {
+            format!("{:?}", map.into_iter().map(|(name, value)| (name, sorted(value))).collect::<BTreeMap<_, _>>())
+        }
+        AttributeValue::L(list) => format!("{:?}", list.into_iter().map(sorted).collect::<Vec<_>>()),
+        value => format!("{value:?}"),
+    }
+}
+
 /// A line for each item of a table: its key, then its attributes.
 async fn items(stack: &Stack, table: &str) -> BTreeSet<String> {
     let items = stack.dynamodb().scan().table_name(table).into_paginator().items().send();
@@ -20,7 +31,8 @@ async fn items(stack: &Stack, table: &str) -> BTreeSet<String> {
         let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned();
         let [partition, sort] = [["userId", "PK"], ["createDateTime", "SK"]]
             .map(|names| names.iter().find_map(|name| text(name)).unwrap_or_default());
-        format!("{table} {partition} {sort} {:?}", item.into_iter().collect::<BTreeMap<_, _>>())
+        let attributes: BTreeMap<_, _> = item.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+        format!("{table} {partition} {sort} {attributes:?}")
     };
     items.unwrap().into_iter().map(line).collect()
 }
@@ -72,7 +84,7 @@ async fn sum_of_year(stack: &Stack) -> u64 {
 async fn demo_is_exact_repeatable_and_leaves_nothing_when_removed() {
     let stack = Stack::start().await.unwrap();
     for user in ["ann", "bob"] {
-        let clicks = json!({ "userId": user, "target": "pricing", "count": 3 });
+        let clicks = json!({ "userId": user, "target": "pricing", "clickCount": 3 });
         assert_eq!(stack.post("/clicks", &clicks).await.unwrap().status, 201);
     }
     stack.wait_for("/stats/total", &json!({ "totalClicks": 6 })).await.unwrap();
