@@ -157,7 +157,7 @@ const ALERTING = [
 
 /** What counts the changes again that a function has lost. */
 const REPAIRS: Readonly<Record<string, readonly string[]>> = {
-  'stats-aggregator': ['--all', '--details'],
+  'stats-aggregator': ['--all', '--details', '--visitors'],
   'activity-stats': ['--products'],
 };
 

@@ -37,6 +37,7 @@ test('lost records are the first alert, with the commands that repair and forget
   assert.deepEqual(await first.locator('code').allInnerTexts(), [
     'tidemark recount --all --repair',
     'tidemark recount --details --repair',
+    'tidemark recount --visitors --repair',
     `curl -X DELETE '${new URL(page.url()).origin}/_local/lost?mapping=${metrics['mappings'][0].name}'`,
   ]);
   metrics['mappings'][0].lostAt = null;
