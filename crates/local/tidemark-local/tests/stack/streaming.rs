@@ -152,7 +152,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 #[tokio::test]
 async fn invocation_with_a_response_stream_gets_parts_as_events() {
     let streaming = stage("test_streaming_function", "BUFFERED", "");
-    open_gate(&streaming);
+    streaming.open_gate();
     for (stage, event, expected) in [
         (&streaming, json!({}), ("first last", json!({}))),
         (&stage("test_function", "BUFFERED", ""), json!({ "do": "context" }), ("functionArn", json!({}))),
