@@ -35,9 +35,9 @@ pub(super) struct Authorizer {
 
 #[derive(Debug)]
 enum Decider {
-    // In a box, as the other one may be empty.
+    // In boxes, as a verifier is empty without the feature `jwt`.
     Lambda(Box<LambdaDecider>),
-    Jwt(JwtVerifier),
+    Jwt(Box<JwtVerifier>),
 }
 
 /// A request for a decision.
@@ -87,7 +87,7 @@ pub(super) fn of_api(api: &HttpApi, functions: &Functions) -> Vec<(String, Arc<A
                 lambda.clone(),
                 Arc::clone(functions.get(&lambda.function)?),
             ))),
-            AuthorizerKind::Jwt(jwt) => Decider::Jwt(JwtVerifier::new(jwt.clone())),
+            AuthorizerKind::Jwt(jwt) => Decider::Jwt(Box::new(JwtVerifier::new(jwt.clone()))),
         };
         Some((authorizer.name.clone(), Arc::new(Authorizer { decider })))
     };
