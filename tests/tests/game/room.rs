@@ -170,7 +170,8 @@ async fn spectators_get_saved_strokes_joined_and_once() {
     table.start_drawing(2, "りんご").await.unwrap();
     table.open_as("guest", 9, Role::Spectator).await.unwrap();
     table.say_hello("guest").await;
-    (table.drain(2), table.sockets.take("guest"));
+    table.drain(2);
+    table.sockets.take("guest");
     for seq in 1..=3 {
         table.send(&connection(0), &draw(seq)).await;
     }
