@@ -63,11 +63,11 @@ pub fn play_clicks(seed: u64, implementation: Implementation, is_traced: bool) -
     let mut dice = Rng::with_seed(seed);
     // In some histories the days of one batch are more than a transaction can add to.
     let days = if dice.u8(..4) == 0 { dice.i64(200..400) } else { dice.i64(1..60) };
-    // Each fourth seed plays hours, weeks and targets instead of days, months and the total, and
-    // each eighth one the visitors of all time.
+    // Each eighth seed plays the visitors of all time, and the fourth ones between them hours, weeks
+    // and targets. The others play days, months and the total.
     let rollup = match seed % 8 {
-        0 | 4 => 1,
-        2 => 2,
+        0 => 2,
+        4 => 1,
         _ => 0,
     };
     let (users, poison) = (dice.u16(1..80), dice.f64() / 10.0);
