@@ -24,7 +24,7 @@ const TARGETS: [&str; 5] = ["signup", "pricing", "docs", "download", "newsletter
 /// Puts that are in flight at once.
 const REQUESTS_MAX: usize = 32;
 /// How often the stream is asked whether everything is counted, and the pause between.
-const LOOKS_MAX: usize = 240;
+const LOOKS_MAX: usize = 1_000;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The clicks, oldest first: more from month to month, fewer on weekends, most in the afternoon.

@@ -21,9 +21,9 @@ const PRODUCTS: [&str; 3] = ["umbrella", "lamp", "teapot"];
 const VISITORS: usize = 8;
 /// The last day of the examples.
 const LAST_DAY: &str = "2026-11-20T23:59:59Z";
-/// How often the statistics are read until the deleted activities are taken back: `activity-stats`
-/// adds its sums up every ten seconds.
-const LOOKS_MAX: usize = 240;
+/// How often the statistics are read until the activities are counted or taken back: `activity-stats`
+/// adds its sums up every ten seconds, and later on a busy machine.
+const LOOKS_MAX: usize = 1_000;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Entries of a page of the journal, and the most pages that are read.
 const PAGE: u16 = 500;
@@ -84,10 +84,16 @@ fn journal(tables: &Tables) -> Result<Journal> {
 
 pub(super) async fn add(tables: &Tables, ids: Ids) -> Result<()> {
     let loader = Loader::new(&tables.shop, activities(&tables.shop).await?, journal(tables)?);
+    let mut counted = Vec::new();
     for rows in histories(ids)? {
+        counted.extend(rows.iter().filter_map(|row| match row {
+            ImportRow::Activity(activity) => Some(activity.clone()),
+            _ => None,
+        }));
         load_rows(&loader, rows).await?;
     }
-    Ok(())
+    let counted = Counted::of(&tables.shop, &counted)?;
+    counted.wait(|sum| sum >= counted.own).await.map(drop)
 }
 
 /// The products and activities that are to be removed.

@@ -34,8 +34,10 @@ impl Walk {
             assert_eq!(self.show(CLICKS, stack.post("/clicks", &json!({ "clicks": clicks })).await.unwrap()), 207);
         }
         assert_eq!(self.show(CLICKS, stack.post("/clicks", &click(last)).await.unwrap()), 409);
-        let misspelled = stack.get("/stats/total?form=csv").await.unwrap();
-        assert_eq!(self.show("GET /stats/total", misspelled), 400);
+        for route in ["total", "visitors"] {
+            let misspelled = stack.get(&format!("/stats/{route}?form=csv")).await.unwrap();
+            assert_eq!(self.show(&format!("GET /stats/{route}"), misspelled), 400);
+        }
         let listed = stack.get_with(OPERATOR_TOKEN, "/users/user-123/clicks?limit=2").await.unwrap();
         assert_eq!(self.show("GET /users/{userId}/clicks", listed), 200);
         for size_bytes in [BODY_BYTES_MAX + 1, 7 * 1024 * 1024] {
