@@ -139,7 +139,7 @@ async fn demo_refuses_foreign_data_and_deployed_stages_before_any_change() {
     let before = everything(&stack).await;
     let error = tidemark(&stack, &["demo"]).await.unwrap_err().to_string();
     assert!(error.contains("demo-lamp exists"), "{error}");
-    assert_eq!(everything(&stack).await, before);
+    assert_same(&everything(&stack).await, &before);
 
     let products = Products::new(&stack.table(Database::SHOP));
     let lamp = ProductId::new("demo-lamp").unwrap();
@@ -153,7 +153,7 @@ async fn demo_refuses_foreign_data_and_deployed_stages_before_any_change() {
     let before = everything(&stack).await;
     let error = tidemark(&stack, &["demo", "--remove"]).await.unwrap_err().to_string();
     assert!(error.contains("demo-lamp was changed"), "{error}");
-    assert_eq!(everything(&stack).await, before);
+    assert_same(&everything(&stack).await, &before);
     tidemark(&stack, &["demo", "--remove", "--with-changes"]).await.unwrap();
     assert!(products.sort_keys(&lamp).await.unwrap().is_empty());
 
