@@ -22,6 +22,7 @@ use crate::functions::{Functions, Pool};
 use crate::mail::Mails;
 use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
+use crate::problem::problem;
 use crate::queues::Queues;
 use crate::settle::{self, SettleError};
 use crate::waiting_items::WaitingItems;
@@ -263,9 +264,7 @@ async fn delete_expired(State(admin): State<Arc<AdminState>>) -> Response {
     };
     match housekeeper.sweep_at(admin.functions.clock().now()).await {
         Ok(items) => Json(json!({ "expiredItems": items })).into_response(),
-        Err(error) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "message": error.to_string() }))).into_response()
-        }
+        Err(error) => problem(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 
@@ -321,9 +320,7 @@ async fn forget_lost(State(admin): State<Arc<AdminState>>, Query(of): Query<Lost
     }
     match chosen.try_for_each(Mapping::forget_lost) {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
-        Err(error) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "message": error.to_string() }))).into_response()
-        }
+        Err(error) => problem(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 
@@ -336,5 +333,5 @@ struct LostOf {
 }
 
 fn bad_request(message: &str) -> Response {
-    (StatusCode::BAD_REQUEST, Json(json!({ "message": message }))).into_response()
+    problem(StatusCode::BAD_REQUEST, message)
 }

@@ -1,12 +1,13 @@
 //! Restricts the stack's own routes to programs on this machine and the stack's own pages.
 
+use axum::Router;
 use axum::extract::{ConnectInfo, Request};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
-use axum::{Json, Router};
-use serde_json::json;
+use axum::response::Response;
 use tidemark_engine::listener::Client;
+
+use crate::problem::problem;
 
 /// Rejects callers from the network, and requests that [`tidemark_engine::guard`] rejects.
 pub(crate) fn from_this_machine(router: Router) -> Router {
@@ -28,5 +29,5 @@ async fn no_other_site(request: Request, next: Next) -> Response {
 
 fn forbidden() -> Response {
     let message = "only programs on this machine and the stack's own pages may call this, at localhost or 127.0.0.1";
-    (StatusCode::FORBIDDEN, Json(json!({ "message": message }))).into_response()
+    problem(StatusCode::FORBIDDEN, message)
 }

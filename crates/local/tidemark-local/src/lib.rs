@@ -46,6 +46,7 @@ mod other_services;
 mod page;
 mod policies;
 mod private_files;
+mod problem;
 mod query_protocol;
 mod queue_delivery;
 pub(crate) mod queues;

@@ -22,6 +22,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::dynamodb::Identity;
+use crate::problem::problem;
 
 /// A command that takes longer is ended.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -108,10 +109,6 @@ fn program(words: &[String]) -> Option<PathBuf> {
     let name = words.first().filter(|name| !name.contains(['/', '\\']) && !name.starts_with('.'))?;
     let path = std::env::current_exe().ok()?.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     path.is_file().then_some(path)
-}
-
-fn problem(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({ "message": message }))).into_response()
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::faults::Faults;
+use crate::problem::problem;
 
 /// The table of the counter. It exists from the first start on.
 const TABLE: &str = "UsualHandler";
@@ -154,10 +155,6 @@ async fn handle(client: &Client, numbers: &[String], stop: &CancellationToken) -
 
 fn counter_id() -> AttributeValue {
     AttributeValue::S("counter".to_owned())
-}
-
-fn problem(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({ "message": message }))).into_response()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Shown, missing};
+use crate::problem::problem;
 use crate::stack::Table;
 
 /// Items of one page.
@@ -124,9 +125,9 @@ fn attribute_json(value: &AttributeValue) -> Value {
 
 fn failed(error: &(impl std::error::Error + 'static)) -> Box<Response> {
     let message = format!("DynamoDB: {}", DisplayErrorContext(error));
-    Box::new((StatusCode::BAD_GATEWAY, Json(json!({ "message": message }))).into_response())
+    Box::new(problem(StatusCode::BAD_GATEWAY, &message))
 }
 
 fn refused(message: &str) -> Response {
-    (StatusCode::BAD_REQUEST, Json(json!({ "message": message }))).into_response()
+    problem(StatusCode::BAD_REQUEST, message)
 }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::admin_routes::AdminState;
 use crate::functions::RecentInvocations;
+use crate::problem::problem;
 use crate::schedules::Due;
 use crate::stack::Stack;
 
@@ -125,5 +126,5 @@ async fn messages(State(shown): State<Arc<Shown>>, Query(of): Query<MessagesOf>)
 }
 
 fn missing(message: &str) -> Response {
-    (StatusCode::NOT_FOUND, Json(json!({ "message": message }))).into_response()
+    problem(StatusCode::NOT_FOUND, message)
 }
