@@ -119,10 +119,8 @@ impl Rooms {
 
     /// Deletes everything in a game's partition.
     pub async fn delete(&self, game_id: GameId) -> Result<(), StoreError> {
-        let items = self.table.query_partition(PARTITION_KEY, &game(game_id)).await?;
-        let sort = |item: Item| item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
-        let keys = items.into_iter().filter_map(sort).map(|sort| key(game(game_id), sort));
-        self.table.batch_delete(keys).await
+        let sort_keys = self.table.sort_keys([PARTITION_KEY, SORT_KEY], &game(game_id)).await?;
+        self.table.batch_delete(sort_keys.into_iter().map(|sort| key(game(game_id), sort))).await
     }
 
     /// Writes a game that is new.

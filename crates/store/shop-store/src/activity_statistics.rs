@@ -12,7 +12,7 @@ use rollup::{Aggregator, DeclarationError, DecodeError, Group, Layout, Policy, R
 use serde_json::value::RawValue;
 
 use super::activities::activity_with_product;
-use super::keys::{Item, PARTITION_KEY, SORT_KEY, STATISTICS_PREFIX, TTL, n, s};
+use super::keys::{PARTITION_KEY, SORT_KEY, STATISTICS_PREFIX, TTL, key, n};
 use store_base::{StoreError, Table, unless_condition_failed};
 
 /// Part of the keys of the checkpoints and of the recorded visitors. Another name would count all
@@ -137,10 +137,8 @@ impl ActivityStatistics {
     /// Deletes the statistics of a product and its days that have only zeros.
     pub async fn delete_empty(&self, table: &Table, product_id: &ProductId) -> Result<(), StoreError> {
         let partition = format!("{STATISTICS_PREFIX}{product_id}");
-        for item in table.query_partition(PARTITION_KEY, &partition).await? {
-            let Some(day) = item.get(SORT_KEY).cloned() else { continue };
-            let key = Item::from([(PARTITION_KEY.to_owned(), s(&partition)), (SORT_KEY.to_owned(), day)]);
-            let mut delete = table.delete_item(key).expression_attribute_values(":zero", n(0));
+        for day in table.sort_keys([PARTITION_KEY, SORT_KEY], &partition).await? {
+            let mut delete = table.delete_item(key(partition.as_str(), day)).expression_attribute_values(":zero", n(0));
             let mut zeros = Vec::new();
             for (name, measure) in [("#views", VIEWS), ("#purchases", PURCHASES), ("#visitors", VISITORS)] {
                 delete = delete.expression_attribute_names(name, measure);

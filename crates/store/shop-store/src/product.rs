@@ -65,9 +65,7 @@ impl Products {
     /// The sort keys of everything in a product's own partition: the product, its ledgers, its
     /// reservations and its markers.
     pub async fn sort_keys(&self, id: &ProductId) -> Result<Vec<String>, StoreError> {
-        let items = self.changes.table.query_partition(PARTITION_KEY, &product(id)).await?;
-        let sort = |item: Item| item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
-        Ok(items.into_iter().filter_map(sort).collect())
+        self.changes.table.sort_keys([PARTITION_KEY, SORT_KEY], &product(id)).await
     }
 
     /// Deletes a product: these items of its partition, and its name from the lists.

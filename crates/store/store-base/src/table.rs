@@ -127,6 +127,13 @@ impl Table {
         self.all_pages(self.query().key_condition_expression("#pk = :pk"), name, partition).await
     }
 
+    /// The sort keys of a partition, read strongly consistently. `names` are those of the table's keys.
+    pub async fn sort_keys(&self, names: [&str; 2], partition: &str) -> Result<Vec<String>, StoreError> {
+        let items = self.query_partition(names[0], partition).await?;
+        let sort = |item: Item| item.get(names[1]).and_then(|sort| sort.as_s().ok()).cloned();
+        Ok(items.into_iter().filter_map(sort).collect())
+    }
+
     async fn all_pages(&self, query: QueryFluentBuilder, name: &str, partition: &str) -> Result<Vec<Item>, StoreError> {
         let query = query.consistent_read(true).expression_attribute_names("#pk", name);
         let query = query.expression_attribute_values(":pk", s(partition));
