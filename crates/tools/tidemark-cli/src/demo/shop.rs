@@ -84,15 +84,17 @@ fn journal(tables: &Tables) -> Result<Journal> {
 
 pub(super) async fn add(tables: &Tables, ids: Ids) -> Result<()> {
     let loader = Loader::new(&tables.shop, activities(&tables.shop).await?, journal(tables)?);
-    let mut counted = Vec::new();
-    for rows in histories(ids)? {
-        counted.extend(rows.iter().filter_map(|row| match row {
-            ImportRow::Activity(activity) => Some(activity.clone()),
+    let histories = histories(ids)?;
+    let counted = Counted::of(
+        &tables.shop,
+        histories.iter().flatten().filter_map(|row| match row {
+            ImportRow::Activity(activity) => Some(activity),
             _ => None,
-        }));
+        }),
+    )?;
+    for rows in histories {
         load_rows(&loader, rows).await?;
     }
-    let counted = Counted::of(&tables.shop, &counted)?;
     counted.wait(|sum| sum >= counted.own).await.map(drop)
 }
 
@@ -140,7 +142,7 @@ impl Removal {
     pub(super) async fn run(self, tables: &Tables) -> Result<()> {
         let Self { ids, products, activities: deleted, is_begun } = self;
         let activities = activities(&tables.shop).await?;
-        let counted = Counted::of(&tables.shop, &deleted)?;
+        let counted = Counted::of(&tables.shop, deleted.iter())?;
         // Sums that are still in a buffer would become statistics after the deletion.
         let before = if is_begun { 0 } else { counted.wait(|sum| sum >= counted.own).await? };
         for activity in &deleted {
@@ -172,11 +174,11 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(table: &Table, activities: &[Activity]) -> Result<Self> {
-        let of_products = || activities.iter().filter(|activity| activity.product_id.is_some());
-        let days: BTreeSet<_> = of_products().map(|activity| activity.at.date()).collect();
+    fn of<'a>(table: &Table, activities: impl Iterator<Item = &'a Activity>) -> Result<Self> {
+        let of_products: Vec<_> = activities.filter(|activity| activity.product_id.is_some()).collect();
+        let days: BTreeSet<_> = of_products.iter().map(|activity| activity.at.date()).collect();
         let (first, last) = days.first().zip(days.last()).context("the examples have activities")?;
-        let own = of_products().filter(|of| of.action.is_view() || of.action.is_purchase()).count() as u64;
+        let own = of_products.iter().filter(|of| of.action.is_view() || of.action.is_purchase()).count() as u64;
         Ok(Self { statistics: ActivityStatistics::new(table)?, days: DateRange::new(*first, *last)?, own })
     }
 
