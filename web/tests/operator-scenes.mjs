@@ -1,5 +1,7 @@
 /** The states of the operator's page, each with a scripted stack. */
 
+import { setTimeout } from 'node:timers/promises';
+
 /** @import { Page, Route } from 'playwright-core' */
 /** @import { Scene } from './game-scenes.mjs' */
 
@@ -147,6 +149,9 @@ const noFaults = () => ({
   engine: { fail_before: {}, fail_after: {}, failure_reply: 'internal_server_error' },
 });
 
+/** How long the scripted list of quarantined records takes: a page that does not wait for it shows the old one. */
+const LIST_MS = 300;
+
 /** The records in quarantine of {@link troubled}, as the command prints them. @returns {Json[]} */
 const quarantined = () =>
   [1, 2].map((n) => ({
@@ -164,11 +169,12 @@ const quarantined = () =>
  */
 async function installQuarantine(page) {
   const records = quarantined();
-  await page.route('**/_local/commands/quarantine**', (route) => {
+  await page.route('**/_local/commands/quarantine**', async (route) => {
     const { pathname, searchParams } = new URL(route.request().url());
     const record = records.find(({ id }) => id === searchParams.get('id'));
     const ending = pathname.endsWith('dismiss') ? 'dismissed' : record === records[0] ? 'counted' : null;
     if (record && ending) record['ending'] = ending;
+    if (!record) await setTimeout(LIST_MS);
     const output = record ? { id: record['id'], ending } : records;
     return route.fulfill({ json: { exitCode: record && !ending ? 1 : 0, output: JSON.stringify(output), error: '' } });
   });
