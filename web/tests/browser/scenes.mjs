@@ -1,4 +1,7 @@
-/** Accessibility of scenes: WCAG 2.2 AA, as far as axe can check it, in both themes and sizes. */
+/**
+ * Scenes in both themes and sizes: WCAG 2.2 AA, as far as axe can check it, and no page wider than
+ * its window in either language.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
@@ -31,7 +34,12 @@ export function testScenes(scenes) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         await page.setViewportSize(viewports[size]);
         assert.deepEqual(await violations(page), [], `${size}, ${colorScheme}`);
-        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewports[size].width);
+        for (const language of ['日本語', 'English']) {
+          assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewports[size].width);
+          const other = page.getByRole('button', { name: language, exact: true });
+          // Without a pointer, because a dialog may be open before it.
+          if (await other.isVisible()) await other.evaluate((/** @type {HTMLElement} */ button) => button.click());
+        }
       }
       await close();
     });
