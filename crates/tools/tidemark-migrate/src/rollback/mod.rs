@@ -48,9 +48,8 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let identity = run.identity()?.ok_or_else(|| {
-        FailureKind::RunIncomplete.because(
-            "the folder has no run, so nothing is to be undone. If you expected a run, check --run",
-        )
+        FailureKind::RunIncomplete
+            .because("the folder has no run, so nothing is to be undone. If you expected a run, check --run")
     })?;
     check_table(&run, &arguments.sides.table.table)?;
     let client = connect(&arguments.sides.server).await?;

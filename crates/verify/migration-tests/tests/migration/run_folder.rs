@@ -99,7 +99,10 @@ async fn another_table_than_that_of_the_items_is_refused() {
     migration.captured_and_loaded().await.unwrap();
     for (name, more) in [("cutover", &["--to", "dual", "--table", "other"][..]), ("rollback", &["--table", "other"])] {
         let refused = migration.phase(name, more).await.unwrap_err();
-        assert!(refused.kind == FailureKind::Options && refused.detail.contains("--table okusuri"), "{name}: {refused}");
+        assert!(
+            refused.kind == FailureKind::Options && refused.detail.contains("--table okusuri"),
+            "{name}: {refused}"
+        );
     }
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
 }

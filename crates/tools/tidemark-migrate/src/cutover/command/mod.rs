@@ -321,6 +321,9 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
             text.push_str(&format!("\nAll differences are in {DIFFERENCES}."));
         }
     }
+    if let Some(until) = more["wayBackUntil"].as_str() {
+        text.push_str(&format!(" `rollback` returns until {until}."));
+    }
     for (table, reasons) in more["leftOut"].as_object().into_iter().flatten() {
         text.push_str(&format!("\nLeft out of {table} since the export: {reasons}. All are in {LEFT_OUT}."));
     }
