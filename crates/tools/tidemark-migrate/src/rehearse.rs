@@ -94,7 +94,12 @@ async fn take(arguments: &Arguments, step: &str, product: &Product) -> Result<Re
     let SidesArguments { folder, server, table, mapping } = sides.clone();
     let file = mapping.file().clone();
     match *step.split(' ').collect::<Vec<_>>() {
-        ["preflight"] => preflight::run(preflight::Arguments { server, mapping }, product).await,
+        ["preflight"] => {
+            let report = preflight::run(preflight::Arguments { server, mapping }, product).await?;
+            // Before the folder has a run: the mapping may still be changed.
+            let is_stopped = report.json["stops"].as_array().is_some_and(|stops| !stops.is_empty());
+            if is_stopped { Err(FailureKind::Cutover.because(report.text)) } else { Ok(report) }
+        }
         ["export"] => export::run(export::Arguments { folder, server, mapping: file }, product).await,
         ["transform"] => transform::run(transform::Arguments { folder, mapping }, product),
         ["load", ..] => {

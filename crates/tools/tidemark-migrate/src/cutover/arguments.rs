@@ -10,6 +10,7 @@ use super::postgres::Postgres;
 use super::sides::Sides;
 use crate::arguments::MappingArguments;
 use crate::command::Product;
+use crate::load::check_table;
 use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, check_unchanged, connect, database_identity};
 use crate::transform::{ITEMS, Items};
@@ -55,6 +56,7 @@ impl SidesArguments {
         postgres: Postgres,
         plan: &Plan,
     ) -> Result<Sides, Failure> {
+        check_table(run, &self.table.table)?;
         let items: Option<Items> = run.read(ITEMS)?;
         let as_of = match &items {
             Some(items) => items.as_of,

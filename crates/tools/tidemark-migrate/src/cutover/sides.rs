@@ -54,11 +54,15 @@ impl Sides {
         &self.postgres
     }
 
-    /// Asks both sides for an answer, and returns the phase of the cutover.
+    /// Asks both sides for an answer, and returns the phase of the cutover. With the name of another
+    /// table, a moved user could never write.
     pub(crate) async fn answer(&self) -> Result<Option<Phase>, Failure> {
-        let plan = self.postgres.plan().await?;
-        self.dynamo.ownership("").await?;
-        Ok(plan.map(|plan| plan.phase))
+        let phase = self.postgres.plan().await?.map(|plan| plan.phase);
+        let is_replicating = self.dynamo.is_replicating().await?;
+        if matches!(phase, Some(Phase::Dual | Phase::Percent)) && !is_replicating {
+            return Err(FailureKind::TableRefused.because("this table is not that of the cutover: check --table"));
+        }
+        Ok(phase)
     }
 
     pub(super) async fn ownerships(&self, user: &str) -> Result<Ownerships, Failure> {

@@ -55,10 +55,17 @@ pub(super) fn columns_of<'s>(table: &'s SourceTable, reserved: &BTreeSet<String>
     columns
 }
 
-/// PostgreSQL makes a `tsvector` of other columns, for its own search, and does not read its own
-/// JSON of an `hstore`.
 pub(super) fn is_left_behind(column: &SourceColumn) -> bool {
-    matches!(&*column.kind, "tsvector" | "hstore")
+    why_left_behind(column).is_some()
+}
+
+/// Why the draft ignores a column.
+pub(super) fn why_left_behind(column: &SourceColumn) -> Option<&'static str> {
+    match &*column.kind {
+        "tsvector" => Some("usually PostgreSQL makes it of other columns. To keep it, give it the type text"),
+        "hstore" => Some("PostgreSQL does not read its own JSON of an hstore. To keep it, make it jsonb"),
+        _ => None,
+    }
 }
 
 /// The name, with a number after it if it is used already.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::catalog::SourceTable;
-use super::columns::{ColumnDraft, by_name, columns_of, is_left_behind, unused};
+use super::columns::{ColumnDraft, by_name, columns_of, is_left_behind, unused, why_left_behind};
 use super::placement::{Place, Places};
 use super::words::{key, pascal, quoted, snake};
 
@@ -153,6 +153,11 @@ impl<'d> Draft<'d> {
         ] {
             if !names.is_empty() {
                 let _ = writeln!(text, "{entry} = [{}]", names.join(", "));
+            }
+        }
+        for column in &table.columns {
+            if let Some(why) = why_left_behind(column) {
+                ask(text, &format!("{} is left behind: {why}.", column.name));
             }
         }
         write_columns(text, &section, &columns);

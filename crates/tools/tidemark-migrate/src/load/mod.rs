@@ -74,6 +74,19 @@ struct Checkpoint {
     kept: u64,
 }
 
+/// Refuses another table than the one with the run's items: users would move to a table without
+/// them.
+pub(crate) fn check_table(run: &Run, name: &str) -> Result<(), Failure> {
+    match run.read::<Checkpoint>(PROGRESS)? {
+        Some(loaded) if loaded.table != name => Err(FailureKind::Options.because(format!(
+            "the run was loaded into --table {}; use the same here. If {name} is a restored copy of it, change `table` \
+             in {PROGRESS}",
+            loaded.table
+        ))),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let Arguments { folder, table, into_existing, create_table, again, rate } = arguments;
     let run = Run::open(&folder)?;

@@ -93,8 +93,9 @@ async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
     for table in schema.mapping.owned() {
         // `Schema::check` names tables that are missing.
         if schema.columns.contains_key(&table.name) {
-            find_in_table(client, schema, (&table.name, &schema.key_columns(table)), &mut findings).await?;
-            round_trip::find(client, schema, table, &mut findings).await?;
+            if find_in_table(client, schema, (&table.name, &schema.key_columns(table)), &mut findings).await? {
+                round_trip::find(client, schema, table, &mut findings).await?;
+            }
             find_unindexed_owner(client, schema, table, &mut findings).await?;
             find_unindexed_joins(client, schema, table, &mut findings).await?;
         }
@@ -102,12 +103,13 @@ async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
+/// Returns whether the role may read the table.
 async fn find_in_table(
     client: &Client,
     schema: &Schema,
     (table, keys): (&str, &[String]),
     findings: &mut Findings,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let name = format!("{}.{}", quoted(&schema.name), quoted(table));
     let sql = "SELECT pg_has_role(relowner, 'USAGE'),
             EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisunique AND indimmediate AND indpred IS NULL
@@ -121,11 +123,15 @@ async fn find_in_table(
             ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal
                   AND tgname NOT LIKE 'tidemark\\_%' AND tgenabled <> 'D'
                   AND (tgtype & 3 <> 3 OR tgname::text COLLATE \"C\" > '~tidemark_restore')),
-            relkind IN ('r', 'p')
+            relkind IN ('r', 'p'), has_table_privilege(c.oid, 'SELECT')
         FROM pg_class c WHERE c.oid = $1::text::regclass";
     let row = client.query_one(sql, &[&name, &keys]).await.map_err(source_failure)?;
     if !row.get::<_, bool>(0) {
         findings.stops.push(format!("the role is not an owner of {table}, so it cannot create triggers on it"));
+    }
+    let is_readable: bool = row.get(6);
+    if !is_readable {
+        findings.stops.push(format!("the role may not read {table}"));
     }
     if !row.get::<_, bool>(5) {
         findings.stops.push(format!("{table} is no table of this database, so its changes cannot be captured"));
@@ -161,7 +167,7 @@ async fn find_in_table(
             triggers.join(", ")
         ));
     }
-    Ok(())
+    Ok(is_readable)
 }
 
 /// Whether an index of the table begins with one of these columns.

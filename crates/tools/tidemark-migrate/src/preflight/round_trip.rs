@@ -22,6 +22,8 @@ pub(super) async fn find(
 ) -> Result<(), Failure> {
     let from = schema.table(&table.name);
     let Some(types) = schema.columns.get(&table.name) else { return Ok(()) };
+    let keys: Vec<_> = schema.key_columns(table).iter().map(|key| format!("{}::text", quoted(key))).collect();
+    let keys = keys.join(", ");
     for column in schema.mapped_columns(table) {
         let (name, of, kind) = (literal(column), quoted(column), &types[column]);
         let is_lost = match kind.as_str() {
@@ -35,7 +37,8 @@ pub(super) async fn find(
             ),
         };
         let sql = format!(
-            "SELECT count(*), count(*) FILTER (WHERE {is_lost}) FROM (SELECT {of} FROM {from} LIMIT {ROWS_MAX}) AS this"
+            "SELECT count(*), count(*) FILTER (WHERE is_lost), min(id) FILTER (WHERE is_lost)
+             FROM (SELECT {is_lost} AS is_lost, concat_ws('/', {keys}) AS id FROM {from} LIMIT {ROWS_MAX}) AS this"
         );
         let what = format!("{}.{column} ({kind})", table.name);
         match client.query_one(&sql, &[]).await.map_err(source_failure) {
@@ -46,11 +49,15 @@ pub(super) async fn find(
             counted => {
                 let counted = counted?;
                 let (rows, lost): (i64, i64) = (counted.get(0), counted.get(1));
-                let found = format!("{what}: {lost} of {rows} compared values do not come back from JSON as they were");
+                let id = counted.get::<_, Option<String>>(2).unwrap_or_default();
+                let found = format!(
+                    "{what}: {lost} of {rows} compared values do not come back from JSON as they were, such as that of \
+                     the row {id}"
+                );
                 match (lost, kind.as_str()) {
                     (0, _) => {}
                     (_, "json" | "jsonb") => findings.warnings.push(format!("{found}: equal names, or the JSON null")),
-                    _ => findings.stops.push(format!("{found}. List the column in `ignore`")),
+                    _ => findings.stops.push(format!("{found}. Correct the values, or list the column in `ignore`")),
                 }
             }
         }

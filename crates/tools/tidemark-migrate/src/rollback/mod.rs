@@ -17,7 +17,7 @@ use crate::command::Product;
 use crate::cutover::run_state::{self, Stage};
 use crate::cutover::stuck::StuckUsers;
 use crate::cutover::{Phase, Plan, Side, Sides, SidesArguments, finished_runs};
-use crate::load::PROGRESS;
+use crate::load::{PROGRESS, check_table};
 use crate::run::Run;
 use crate::source::connect;
 use crate::terminal::{Progress, ask};
@@ -48,8 +48,10 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let run = Run::open(&arguments.sides.folder)?;
     let identity = run.identity()?.ok_or_else(|| {
-        FailureKind::RunIncomplete.because("the folder has no run: give the folder of the run that is to be undone")
+        FailureKind::RunIncomplete
+            .because("the folder has no run, so nothing is to be undone. If you expected a run, check --run")
     })?;
+    check_table(&run, &arguments.sides.table.table)?;
     let client = connect(&arguments.sides.server).await?;
     let (postgres, database) = arguments.sides.postgres_of(client, product).await?;
     run_state::check_database(&identity, database.as_deref())?;

@@ -245,13 +245,18 @@ async fn column_whose_values_do_not_round_trip_is_refused() {
     let mut migration = Migration::of_schema(schema, mapping).await.unwrap();
     let init = Command::parse_from(["tidemark-migrate", "init", "--source", &migration.postgres.url()]);
     let draft = run_quietly(init, &Product { mapping: None, ..migration.product }).await.unwrap();
-    assert!(draft.text.contains("ignore = [\"extra\"]"), "{}", draft.text);
+    assert!(draft.text.contains("ignore = [\"extra\"]\n# ? extra is left behind"), "{}", draft.text);
     let refused = migration.phase("cutover", &["--to", "capture"]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
     for named in ["owners.extra (hstore): PostgreSQL does not read", "owners.list (integer[]): 1 of 2 compared values"]
     {
         assert!(refused.detail.contains(named), "{refused}");
     }
+    assert!(refused.detail.contains("such as that of the row 2. Correct"), "{refused}");
+    // A rehearsal begins nothing that would have to be undone, so the mapping may be changed.
+    let refused = migration.phase("rehearse", &["--confirm", "okusuri"]).await.unwrap_err();
+    assert!(refused.detail.contains("stops: owners.list"), "{refused}");
+    assert_eq!(migration.json("rehearsal.json").map_or(0, |steps| steps.as_array().unwrap().len()), 0);
     let ignoring = mapping
         .replace(", extra = \"any\", list = \"array\"", "")
         .replace("{extra}", "{id}")

@@ -1,8 +1,10 @@
 //! The rights of the application's role during a cutover.
 
+use clap::Parser as _;
 use migration_tests::Migration;
 use migration_tests::migration::okusuri_mapping;
 use tidemark_migrate::cutover::Postgres;
+use tidemark_migrate::{Command, run_quietly};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_applications_role_gains_no_right_to_write_a_table() {
@@ -41,4 +43,17 @@ async fn the_applications_role_gains_no_right_to_write_a_table() {
         (SELECT "userId" FROM session WHERE id = 'one')"#;
     let left = client.query_one(left, &[]).await.unwrap();
     assert_eq!((left.get(0), left.get(1), left.get(2)), (7, "Ann", "eve"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn preflight_names_a_table_that_the_role_may_not_read() {
+    let migration = Migration::new(82, 4).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    client.batch_execute("CREATE ROLE application LOGIN").await.unwrap();
+    let arguments = migration.arguments("preflight", &[]).into_iter();
+    let arguments = arguments.map(|argument| argument.replace("user=okusuri", "user=application"));
+    let preflight = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
+    let report = run_quietly(preflight, &migration.product).await.unwrap();
+    assert!(report.text.contains("the role may not read session"), "{}", report.text);
+    assert!(!report.text.contains("List the column"), "{}", report.text);
 }

@@ -94,6 +94,20 @@ async fn another_key_than_that_of_the_items_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn another_table_than_that_of_the_items_is_refused() {
+    let migration = Migration::new(93, 8).await.unwrap();
+    migration.captured_and_loaded().await.unwrap();
+    for (name, more) in [("cutover", &["--to", "dual", "--table", "other"][..]), ("rollback", &["--table", "other"])] {
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert!(
+            refused.kind == FailureKind::Options && refused.detail.contains("--table okusuri"),
+            "{name}: {refused}"
+        );
+    }
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn load_after_a_rollback_loads_all_items_again() {
     let migration = Migration::new(92, 8).await.unwrap();
     for name in ["export", "transform", "load", "check"] {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::Migration;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
-use tests::binary;
+use tests::{Database, binary};
 
 use super::cutover::compared;
 
@@ -230,4 +231,22 @@ async fn mistakes_get_a_status_and_a_stable_type() {
     assert_eq!(refused.status.code(), Some(2));
     let told = String::from_utf8_lossy(&refused.stderr);
     assert!(told.contains("--application-role"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn health_refuses_a_table_without_the_cutover() {
+    let migration = Migration::new(84, 4).await.unwrap();
+    migration.captured_and_loaded().await.unwrap();
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    let sidecar = Sidecar::start(&migration).await;
+    let (status, answer) = sidecar.ask(Method::GET, "/health", "").await;
+    assert_eq!((status, answer), (StatusCode::OK, json!({ "phase": "dual" })));
+    // As the table of another run.
+    let flag = format!("MIGRATION#{}#REPLICATION#0", migration.run_id().unwrap());
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
+    delete.key("PK", s(&flag)).key("SK", s("REPLICATION")).send().await.unwrap();
+    let (status, answer) = sidecar.ask(Method::GET, "/health", "").await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{answer}");
+    assert!(answer["error"]["detail"].as_str().unwrap().contains("--table"), "{answer}");
 }

@@ -34,6 +34,9 @@ const REST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 /// The passes of `--follow` that DynamoDB may refuse one after the other.
 const REFUSED_PASSES_MAX: u32 = 10;
 
+/// How often `finished` looks for a moment without pending changes.
+const FINISH_TRIES: u32 = 5;
+
 /// The number of differences in the report.
 const SHOWN_MAX: usize = 20;
 
@@ -153,7 +156,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         if let Some(days) = arguments.way_back {
             sides.postgres.allow_way_back(days).await?;
         }
-        is_clean = sides.finish().await?;
+        // A write of a busy application is pending for a moment.
+        for _ in 0..FINISH_TRIES {
+            is_clean = sides.finish().await?;
+            if is_clean {
+                break;
+            }
+            replicated += sides.replicate_all(&stuck).await?;
+        }
     }
     let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64(), "stuck": stuck.list() });
     if let Some(percent) = arguments.compare.filter(|_| compared.is_none() && !is_over) {
@@ -176,7 +186,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     }
     if !is_clean {
         report.outcome = PhaseOutcome::NeedsReview;
-        report.text.push_str(" Not all users are moved yet: run the same command again.");
+        report.text.push_str(
+            " It is not finished yet, because a change or a move was under way. Stop the old application, and run the \
+             same command again.",
+        );
     }
     if let Some(text) = stuck.text() {
         report.outcome = PhaseOutcome::NeedsReview;
@@ -307,6 +320,9 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
         if differences > 0 {
             text.push_str(&format!("\nAll differences are in {DIFFERENCES}."));
         }
+    }
+    if let Some(until) = more["wayBackUntil"].as_str() {
+        text.push_str(&format!(" `rollback` returns until {until}."));
     }
     for (table, reasons) in more["leftOut"].as_object().into_iter().flatten() {
         text.push_str(&format!("\nLeft out of {table} since the export: {reasons}. All are in {LEFT_OUT}."));

@@ -146,6 +146,12 @@ impl Dynamo {
         self.write(user, Fence::Replicated { after: version - 1, last: version }, &ItemWrites::default()).await
     }
 
+    /// Whether this table is that of a cutover in or after the phase dual.
+    pub(super) async fn is_replicating(&self) -> Result<bool, Failure> {
+        let request = self.table.get_item(self.replication_flag_key(0)).consistent_read(true);
+        Ok(request.send().await.map_err(failed)?.item.is_some())
+    }
+
     /// From here on changes may be replicated to this side.
     pub(super) async fn enable_replication(&self) -> Result<(), Failure> {
         for shard in 0..SHARDS {
