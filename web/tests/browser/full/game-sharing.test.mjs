@@ -53,7 +53,7 @@ test('the host shares the drawings, and a stranger sees them with the standings'
   draws(shared);
   const visit = await open({ at: table, prepare: (page) => shared.install(page) });
   await visit.page.getByRole('heading', { name: 'This game is over' }).waitFor();
-  assert.equal(await visit.page.getByTestId('standings').locator('tr').count(), 4);
+  await becomes(() => visit.page.getByTestId('standings').locator('tr').count(), 4);
   await visit.page.locator('.turn').last().scrollIntoViewIfNeeded();
   await becomes(() => visit.page.locator('.turn img').count(), 2);
   assert.deepEqual(await violations(visit.page), []);

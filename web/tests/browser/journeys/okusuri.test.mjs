@@ -303,7 +303,7 @@ test('the page opens without a network, shows cached data and accepts entries', 
   await tellOffline(page);
   await page.getByRole('button', { name: 'Sat, 21 Nov 2026, today, taken, waiting to be sent' }).waitFor();
   await page.getByRole('link', { name: 'History' }).click();
-  assert.equal(await page.getByTestId('history').locator('li').count(), 51);
+  await becomes(() => page.getByTestId('history').locator('li').count(), 51);
   assert.deepEqual(logChanges(server), []);
 
   server.isDown = false;
