@@ -1,6 +1,7 @@
 /**
  * The signed-in user, the user's cached data in this browser, and the writes that are not sent yet.
  */
+import { tick } from 'svelte';
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { presence } from '../shared/online.svelte.ts';
 import { StoredText } from '../shared/storage.ts';
@@ -36,9 +37,14 @@ class Account {
   /** Increases with every sign-out, so that late answers of an earlier session are recognised. */
   sessionNumber = 0;
   #writes: WriteQueue | null = null;
+  /** The writes that were sent, until the screens have read their data again. */
+  #sent = $state.raw<readonly Write[]>([]);
+  readonly #reads = new Set<Promise<void>>();
 
   /** The writes that wait to be sent. */
   readonly pending = $derived(this.writes.filter(({ refusedAs }) => refusedAs === null));
+  /** The writes whose effect the data of the screens may not have, oldest first. */
+  readonly unread = $derived([...this.#sent, ...this.pending]);
   /** The writes that the server refused. */
   readonly refused = $derived(this.writes.filter(({ refusedAs }) => refusedAs !== null));
 
@@ -117,6 +123,7 @@ class Account {
     this.#writes?.close();
     this.#writes = null;
     this.writes = [];
+    this.#sent = [];
     this.user = null;
     this.phase = 'out';
     this.signedOutReason = signedOutReason;
@@ -141,6 +148,12 @@ class Account {
   /** Removes the refused writes. */
   dismissRefused(): void {
     this.#writes?.dismissRefused();
+  }
+
+  /** Called with each read of a screen. */
+  reads(read: Promise<void>): Promise<void> {
+    this.#reads.add(read);
+    return read.finally(() => this.#reads.delete(read));
   }
 
   /** Called after a change that was sent without the queue. */
@@ -175,8 +188,9 @@ class Account {
         },
         random: Math.random,
         onChange: (all) => (this.writes = all.filter((write) => write.userId === userId)),
-        onSent: () => {
-          if (this.pending.length === 0) this.version += 1;
+        onSent: (write) => {
+          this.#sent = [...this.#sent, { ...write, isSent: true }];
+          if (this.pending.length === 0) void this.#readAgain();
         },
         onSignedOut: () => this.end('ended'),
       },
@@ -186,6 +200,15 @@ class Account {
       if (key === WRITES_KEY && this.#writes === writes) writes.reread();
     });
     return writes;
+  }
+
+  /** Lets the screens read the effects of the sent writes, and keeps these until then. */
+  async #readAgain(): Promise<void> {
+    const sent = this.#sent;
+    this.changed();
+    await tick();
+    await Promise.allSettled(this.#reads);
+    this.#sent = this.#sent.filter((write) => !sent.includes(write));
   }
 
   /** Tells the server about an unfinished sign-out. `false` when it cannot be reached. */

@@ -1,4 +1,4 @@
-/** Applies pending writes to the last data from the server, so that the page shows them at once. */
+/** Applies unread writes to the last data from the server, so that the page shows them at once. */
 import { dayCount } from '../shared/days.ts';
 import type { Day, Dose, Log, Status } from './api.ts';
 import type { Write } from './writeQueue.ts';
@@ -12,13 +12,18 @@ export const logPath = (date: string): string => `logs/${date}`;
 export const dosePath = ({ date, time, medicineId }: Pick<Dose, 'date' | 'time' | 'medicineId'>): string =>
   `doses/${date}/${time}/${encodeURIComponent(medicineId)}`;
 
-/** A day with the pending write applied. Only the server calculates rest days and streaks. */
-export function dayWithPending(day: Day, today: string, pending: readonly Write[]): WithPending<Day> {
-  const write = lastWriteTo(logPath(day.date), pending);
+/** A day with its unread write applied. Only the server calculates rest days and streaks. */
+export function dayWithPending(day: Day, today: string, unread: readonly Write[]): WithPending<Day> {
+  const write = lastWriteTo(logPath(day.date), unread);
   if (write === null) return { ...day, isPending: false };
   const log = logAfter(write, day.date, day.log ?? null);
   const state = !log?.isTaken ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
-  return { date: day.date, ...(log && { log }), state: day.state === 'rest' ? 'rest' : state, isPending: true };
+  return {
+    date: day.date,
+    ...(log && { log }),
+    state: day.state === 'rest' ? 'rest' : state,
+    isPending: !write.isSent,
+  };
 }
 
 /**
@@ -49,17 +54,17 @@ export function logAfter({ method, body }: Write, date: string, before: Log | nu
   };
 }
 
-/** A dose with the pending write applied. */
-export function doseWithPending(dose: Dose, pending: readonly Write[]): WithPending<Dose> {
-  const write = lastWriteTo(dosePath(dose), pending);
+/** A dose with its unread write applied. */
+export function doseWithPending(dose: Dose, unread: readonly Write[]): WithPending<Dose> {
+  const write = lastWriteTo(dosePath(dose), unread);
   if (write === null) return { ...dose, isPending: false };
   const state = write.method === 'DELETE' ? 'due' : (write.body?.['state'] as Dose['state']);
   const { snoozedUntil: _, takenAt: __, ...rest } = dose;
   const at = write.body?.['at'];
-  return { ...rest, ...(typeof at === 'string' && { takenAt: at }), state, isPending: true };
+  return { ...rest, ...(typeof at === 'string' && { takenAt: at }), state, isPending: !write.isSent };
 }
 
-/** The newest pending write to a path. */
-export function lastWriteTo(path: string, pending: readonly Write[]): Write | null {
-  return pending.findLast((write) => write.path === path) ?? null;
+/** The newest of these writes to a path. */
+export function lastWriteTo(path: string, writes: readonly Write[]): Write | null {
+  return writes.findLast((write) => write.path === path) ?? null;
 }

@@ -18,7 +18,11 @@ export class CachedQuery<T extends object> {
   #attempts = 0;
 
   /** Requests a path. `null` clears the value. */
-  async load(path: string | null): Promise<void> {
+  load(path: string | null): Promise<void> {
+    return account.reads(this.#load(path));
+  }
+
+  async #load(path: string | null): Promise<void> {
     const attempt = ++this.#attempts;
     if (path !== this.#path) this.#switchTo(path);
     if (path === null) return;

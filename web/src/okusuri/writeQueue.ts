@@ -28,6 +28,8 @@ export interface Write {
    * the user dismisses it.
    */
   readonly refusedAs: string | null;
+  /** The server has accepted it, and the page has not read its effect yet. Not in the storage. */
+  readonly isSent?: true;
 }
 
 /** What the queue depends on. Tests replace it. */

@@ -1,6 +1,6 @@
 /** Opens the clicks page, with helpers for its tests. */
 import { setTimeout } from 'node:timers/promises';
-import { useBrowser } from './harness.mjs';
+import { becomes, useBrowser } from './harness.mjs';
 
 /** @import { BrowserContextOptions, Page } from 'playwright-core' */
 /** @import { ClicksServer } from './clicks-server.mjs' */
@@ -52,6 +52,19 @@ export const unit = (page, name) => page.getByRole('group', { name: 'Unit of tim
 
 /** Waits for the rows of the table of periods. @param {Page} page */
 export const periodsLoaded = (page) => page.locator('[data-testid=periods] tr:not([aria-hidden])').first().waitFor();
+
+/**
+ * Waits for everything that the page reads at first. Its requests come one after the other, and the
+ * comparisons are the last.
+ *
+ * @param {Page} page
+ */
+export async function allRead(page) {
+  await figures(page);
+  await periodsLoaded(page);
+  await targetRows(page).first().waitFor();
+  await becomes(() => page.locator('.before.pending').count(), 0);
+}
 
 /** Enters an operator token. @param {Page} page @param {string} text */
 export async function useToken(page, text) {

@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 
-/** @import { Browser, BrowserContextOptions, Page } from 'playwright-core' */
+/** @import { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core' */
 
 /** The timeout of a step. It is far longer than any step takes and only ends a test that hangs. */
 const PATIENCE_MS = 60_000;
@@ -110,6 +110,14 @@ export async function until(read, isRight) {
     await setTimeout(POLL_MS);
   }
 }
+
+/**
+ * Presses a button that may already be gone, because the page tries again by itself.
+ *
+ * @param {Locator} button
+ */
+export const pressIfThere = (button) =>
+  button.evaluateAll((all) => all.forEach((one) => /** @type {HTMLElement} */ (one).click()));
 
 /**
  * Waits until every request that the page has sent so far has reached the scripted server or the

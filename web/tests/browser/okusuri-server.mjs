@@ -148,6 +148,8 @@ export class OkusuriServer {
   /** For `prepare`. @param {Page} page */
   async install(page) {
     await page.clock.setFixedTime(now);
+    // It is no local stack. The dates of a real one would move the page's clock.
+    await page.context().route('**/_local/**', (route) => route.fulfill({ status: 404 }));
     // Routes the context, because a worker's requests do not belong to the page.
     await page.context().route(
       (url) => url.pathname.startsWith('/okusuri/api/'),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { viewports } from '../../chromium.mjs';
-import { figures, target, targetRows, targets, totalReaches, unit, useClicks } from '../clicks-page.mjs';
+import { allRead, figures, target, targetRows, targets, totalReaches, unit, useClicks } from '../clicks-page.mjs';
 import { ClicksServer, STRANGE_TARGETS, today } from '../clicks-server.mjs';
 import { becomes, named, until } from '../harness.mjs';
 
@@ -36,8 +36,7 @@ test('targets rank by the chosen range, and visitors are of one day', async () =
 test('the targets of a day are read again only when its clicks have changed', async () => {
   const server = new ClicksServer();
   const { page, close } = await openWith(server);
-  await targets(page);
-  await figures(page);
+  await allRead(page);
   server.asked = [];
   await becomes(() => server.asked.filter((path) => path === '/stats/total').length >= 3, true);
   assert.deepEqual(
@@ -273,7 +272,7 @@ for (const [size, viewport] of Object.entries({ ...viewports, sideways: { width:
 test('nothing moves while figures arrive', async () => {
   const server = new ClicksServer();
   const { page, close } = await openWith(server);
-  await targets(page);
+  await allRead(page);
   const places = () =>
     page.evaluate(() =>
       ['.gauge', '.chart', '[data-testid=targets]', '[data-testid=periods]', 'details'].map((selector) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useGame } from '../game-page.mjs';
 import { anzu, bunta } from '../game-server.mjs';
+import { becomes } from '../harness.mjs';
 
 /** @import { Locator, Page } from 'playwright-core' */
 
@@ -27,10 +28,21 @@ const sizes = [
 async function outside(page, locator, name) {
   const view = page.viewportSize() ?? { width: 0, height: 0 };
   const boxes = await locator.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
-  assert.notEqual(boxes.length, 0, `${name} is not on the page`);
+  if (boxes.length === 0) return [`${name} is not on the page`];
   const isOut = (/** @type {DOMRect} */ box) =>
     box.width < 1 || box.left < 0 || box.top < 0 || box.right > view.width + 1 || box.bottom > view.height + 1;
   return boxes.filter(isOut).map((box) => `${name} ${JSON.stringify(box)}`);
+}
+
+/**
+ * Waits until all elements are in the window. The board gets its size, and the page its fonts, after
+ * the first picture.
+ *
+ * @param {Page} page @param {(readonly [Locator, string])[]} elements
+ */
+async function fit(page, ...elements) {
+  const missing = () => Promise.all(elements.map(([locator, name]) => outside(page, locator, name)));
+  await becomes(async () => (await missing()).flat(), []);
 }
 
 for (const viewport of sizes) {
@@ -40,17 +52,17 @@ for (const viewport of sizes) {
     const { page, close } = await sit('room-drawing-drawer', anzu, { viewport });
     const tools = page.getByRole('group', { name: 'Drawing tools' });
     const colours = tools.getByRole('group', { name: 'Colour' }).getByRole('radio');
-    assert.equal(await colours.count(), 24);
-    const missing = [
-      await outside(page, page.locator('canvas'), 'the board'),
-      await outside(page, page.locator('.tiles > span'), 'a letter of the word'),
-      await outside(page, page.locator('.top svg').first(), 'the clock'),
-      await outside(page, colours, 'a colour'),
-      await outside(page, tools.getByRole('button'), 'a button'),
-      await outside(page, tools.getByRole('radio'), 'a tool'),
-      await outside(page, page.getByLabel('Secret chat'), 'the field'),
-    ];
-    assert.deepEqual(missing.flat(), []);
+    await becomes(() => colours.count(), 24);
+    await fit(
+      page,
+      [page.locator('canvas'), 'the board'],
+      [page.locator('.tiles > span'), 'a letter of the word'],
+      [page.locator('.top svg').first(), 'the clock'],
+      [colours, 'a colour'],
+      [tools.getByRole('button'), 'a button'],
+      [tools.getByRole('radio'), 'a tool'],
+      [page.getByLabel('Secret chat'), 'the field'],
+    );
     const board = await page.locator('canvas').boundingBox();
     assert.ok(board && board.width * board.height > (viewport.width * viewport.height) / 6, 'the board is small');
     await close();
@@ -58,24 +70,24 @@ for (const viewport of sizes) {
 
   test(`at ${size} a guesser sees the board, the word and the field`, async () => {
     const { page, close } = await sit('room-drawing-guesser', bunta, { viewport });
-    const missing = [
-      await outside(page, page.locator('canvas'), 'the board'),
-      await outside(page, page.locator('.tiles > span'), 'a letter of the word'),
-      await outside(page, page.getByLabel('Your guess'), 'the field'),
-      await outside(page, page.getByRole('button', { name: 'Send' }), 'the button'),
-    ];
-    assert.deepEqual(missing.flat(), []);
+    await fit(
+      page,
+      [page.locator('canvas'), 'the board'],
+      [page.locator('.tiles > span'), 'a letter of the word'],
+      [page.getByLabel('Your guess'), 'the field'],
+      [page.getByRole('button', { name: 'Send' }), 'the button'],
+    );
     await close();
   });
 
   test(`at ${size} a drawer sees the words to choose from, and the field for one of their own`, async () => {
     const { page, close } = await sit('room-choosing-drawer', anzu, { viewport });
-    const missing = [
-      await outside(page, page.getByRole('list', { name: 'Words to choose from' }).getByRole('button'), 'a word'),
-      await outside(page, page.getByLabel('Or enter your own word'), 'the field'),
-      await outside(page, page.getByRole('button', { name: 'Draw this word' }), 'the button'),
-    ];
-    assert.deepEqual(missing.flat(), []);
+    await fit(
+      page,
+      [page.getByRole('list', { name: 'Words to choose from' }).getByRole('button'), 'a word'],
+      [page.getByLabel('Or enter your own word'), 'the field'],
+      [page.getByRole('button', { name: 'Draw this word' }), 'the button'],
+    );
     await close();
   });
 }

@@ -1,7 +1,7 @@
 /** New and older entries of the recent events page, with its errors, against a scripted server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { problem } from '../harness.mjs';
+import { pressIfThere, problem } from '../harness.mjs';
 import { atLeast, lines, times, useJournal } from '../journal-page.mjs';
 import { entries, entry, now, ShopServer } from '../shop-server.mjs';
 
@@ -89,7 +89,7 @@ test('a failed request shows an error, and the next one recovers', async () => {
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByText('Out of ink').waitFor();
   server.answers = {};
-  await page.getByRole('button', { name: 'Try again' }).click();
+  await pressIfThere(page.getByRole('button', { name: 'Try again' }));
   await lines(page).first().waitFor();
   await page.getByText('Out of ink').waitFor({ state: 'detached' });
   await close();
@@ -105,7 +105,7 @@ test('after older entries failed to load, the button retries', async () => {
   await page.mouse.wheel(0, 20_000);
   await page.getByText('Could not load older events').waitFor();
   server.answers = {};
-  await page.getByRole('button', { name: 'Try again' }).click();
+  await pressIfThere(page.getByRole('button', { name: 'Try again' }));
   await atLeast(page, 100);
   await close();
 });

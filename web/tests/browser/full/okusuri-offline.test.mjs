@@ -1,7 +1,7 @@
 /** Lost and refused writes of the medication log, the service worker, and push. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { named } from '../harness.mjs';
+import { becomes, named } from '../harness.mjs';
 import { act, useOkusuri } from '../okusuri-page.mjs';
 import { OkusuriServer, today } from '../okusuri-server.mjs';
 
@@ -13,11 +13,10 @@ test('the page can be installed, and its worker caches no user data', async () =
   await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
   await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
   const client = await page.context().newCDPSession(page);
-  const { installabilityErrors } = await client.send('Page.getInstallabilityErrors');
-  assert.deepEqual(
-    installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'),
-    [],
-  );
+  await becomes(async () => {
+    const { installabilityErrors } = await client.send('Page.getInstallabilityErrors');
+    return installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito');
+  }, []);
   const keptPaths = await page.evaluate(async () => {
     const requests = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
     return requests.flat().map(({ url }) => new URL(url).pathname);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../../chromium.mjs';
-import { becomes } from '../harness.mjs';
+import { becomes, requestsArrived } from '../harness.mjs';
 import { act, logChanges, useOkusuri } from '../okusuri-page.mjs';
 import { dayAt, log, OkusuriServer, today } from '../okusuri-server.mjs';
 
@@ -51,6 +51,32 @@ test('input in the day sheet survives data that is read meanwhile', async () => 
   assert.equal(await sheet.getByRole('textbox', { name: 'Note' }).inputValue(), 'Half a');
   await sheet.getByRole('button', { name: 'Save' }).click();
   await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, note: 'Half a' });
+  await close();
+});
+
+test('what was sent stays on the screen while the page reads it again', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server);
+  const doses = page.getByTestId('doses');
+  await doses.getByRole('button', { name: 'Taken: Iron, 20:00' }).waitFor();
+  /** @type {() => void} */
+  let release = () => {};
+  const released = new Promise((/** @type {(value: void) => void} */ resolve) => (release = resolve));
+  server.answers['GET doses'] = async (route) => {
+    await released;
+    delete server.answers['GET doses'];
+    return server.answer(route);
+  };
+  await doses.getByRole('button', { name: 'Taken: Iron, 20:00' }).click();
+  await doses.getByText('1 tablet · taken at 20:05', { exact: true }).waitFor();
+  await doses.getByRole('button', { name: 'Change time: Iron, 20:00' }).click();
+  const field = doses.getByLabel('Change time: Iron, 20:00');
+  await field.fill('19:50');
+  const read = page.waitForResponse((response) => response.url().includes('/doses?'));
+  release();
+  await read;
+  await requestsArrived(page);
+  assert.equal(await field.inputValue(), '19:50');
   await close();
 });
 

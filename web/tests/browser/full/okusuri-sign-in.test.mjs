@@ -118,7 +118,7 @@ test('signing out asks first while something is unsent', async () => {
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByLabel('Email address').waitFor();
   await becomes(() => server.changes.at(-1)?.body, { everywhere: true });
-  assert.equal(await stored(page), '{}');
+  await becomes(() => stored(page), '{}');
   await close();
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { busy, install, lost, quiet, troubled, unfold, unknownPath } from '../../operator-scenes.mjs';
-import { problem, requestsArrived, useBrowser } from '../harness.mjs';
+import { problem, requestsArrived, until, useBrowser } from '../harness.mjs';
 
 /** @import { Route } from 'playwright-core' */
 
@@ -63,8 +63,10 @@ for (const [size, viewport] of Object.entries({
   test(`alerts and main charts fit on one screen, and the others unfold (${size})`, async () => {
     const { page, close } = await open({ viewport, prepare: (page) => install(page, busy) });
     await page.getByTestId('alerts').waitFor();
-    const last = await page.locator('figure:visible').last().boundingBox();
-    assert.ok(last && last.y + last.height < viewport.height, JSON.stringify(last));
+    await until(
+      () => page.locator('figure:visible').last().boundingBox(),
+      (last) => last !== null && last.y + last.height < viewport.height,
+    );
     assert.equal(await page.locator('figure:visible').count(), 4);
     await unfold(page);
     assert.equal(await page.locator('figure:visible').count(), 12);

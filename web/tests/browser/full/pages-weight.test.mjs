@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { useBrowser } from '../harness.mjs';
 
+/** @import { Response } from 'playwright-core' */
+
 const open = useBrowser('/');
 
 const KB = 1_000;
@@ -21,7 +23,7 @@ for (const [at, max] of /** @type {const} */ ([
   ['/operator/', PAGE_MAX],
 ])) {
   test(`the scripts of ${at} are less than ${max / KB} KB compressed`, async () => {
-    /** @type {Map<string, Promise<Buffer>>} */
+    /** @type {Map<string, Response>} */
     const scripts = new Map();
     const { page, close } = await open({
       at,
@@ -30,13 +32,13 @@ for (const [at, max] of /** @type {const} */ ([
       prepare: async (page) => {
         page.on('response', (response) => {
           const isScript = response.headers()['content-type']?.includes('javascript');
-          if (isScript) scripts.set(response.url(), response.body());
+          if (isScript) scripts.set(response.url(), response);
         });
       },
     });
     await page.locator('h1').first().waitFor();
     await page.waitForLoadState('load');
-    const bodies = await Promise.all(scripts.values());
+    const bodies = await Promise.all([...scripts.values()].map((response) => response.body()));
     const size = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0);
     assert.ok(bodies.length >= 2, 'expects early.js and the page’s own scripts');
     assert.ok(size < max, `${size} bytes in ${[...scripts.keys()].join(', ')}`);

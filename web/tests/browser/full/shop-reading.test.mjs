@@ -1,7 +1,7 @@
 /** Products, prices and visits as every reader sees them, against a scripted server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { named, problem } from '../harness.mjs';
+import { named, pressIfThere, problem } from '../harness.mjs';
 import { changes, useShop } from '../shop-page.mjs';
 import { moment, now, priceRows, ShopServer } from '../shop-server.mjs';
 
@@ -110,7 +110,7 @@ test('a failed request shows an error, and the next one recovers', async () => {
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByText('The database is busy.').waitFor();
   server.answers = {};
-  await page.getByRole('button', { name: 'Try again' }).click();
+  await pressIfThere(page.getByRole('button', { name: 'Try again' }));
   await page.getByRole('heading', { name: 'Enamel mug, 0.35 l' }).waitFor();
   await page.getByText('The database is busy.').waitFor({ state: 'detached' });
   await close();
@@ -152,7 +152,7 @@ test('a product without visits says so, and a failure can be tried again', async
   const alert = page.getByRole('alert').filter({ hasText: 'Could not load the visits' });
   await alert.waitFor();
   delete server.answers[statistics];
-  await alert.getByRole('button').click();
+  await pressIfThere(alert.getByRole('button'));
   await page.getByText('No visits in the last 7 days.').waitFor();
   assert.equal(await alert.count(), 0);
   await close();

@@ -215,7 +215,7 @@ test('renaming a product does not send price and stock', async () => {
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Mug');
   await page.getByLabel('Low-stock level').fill('50');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('heading', { name: 'Mug' }).waitFor();
+  await page.getByRole('heading', { name: 'Mug', exact: true }).waitFor();
   await page.getByText('Low stock', { exact: true }).waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, { name: 'Mug', lowStockThreshold: 50 });
   await close();

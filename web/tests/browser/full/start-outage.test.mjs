@@ -1,14 +1,15 @@
 /** An outage of the server, on all pages. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { becomes, stackToken, until, useBrowser } from '../harness.mjs';
+import { becomes, stackToken, unique, until, useBrowser } from '../harness.mjs';
 import { stackUrl } from '../../chromium.mjs';
 
 const open = useBrowser('/');
-const PAGES = ['/', '/tide/', '/game/', '/shop/', '/shop/?product=outage-1', '/okusuri/', '/lately/'];
+const ID = unique('outage');
+const PAGES = ['/', '/tide/', '/game/', '/shop/', `/shop/?product=${ID}`, '/okusuri/', '/lately/'];
 
 test('after an outage every page comes back by itself', async () => {
-  const product = await fetch(`${stackUrl()}/products/outage-1`, {
+  const product = await fetch(`${stackUrl()}/products/${ID}`, {
     method: 'PUT',
     headers: {
       'content-type': 'application/json',

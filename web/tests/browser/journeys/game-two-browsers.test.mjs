@@ -66,8 +66,8 @@ async function choose(page) {
   const option = options.filter({ hasNot: page.getByText('drawing', { exact: true }) }).first();
   const word = await option.locator('strong').innerText();
   await option.click();
-  await page.getByText('Loading the drawing').waitFor({ state: 'detached' });
   await page.getByText('You are drawing', { exact: true }).waitFor();
+  await page.getByText('Loading the drawing').waitFor({ state: 'detached' });
   return word;
 }
 

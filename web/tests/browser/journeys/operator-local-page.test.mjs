@@ -32,10 +32,12 @@ test('an invocation shows its event and answer, and runs again', async () => {
   assert.match(await page.getByRole('group', { name: 'Answer' }).innerText(), /"statusCode": 201/);
   const first = page.url();
   await page.getByRole('button', { name: 'Invoke again' }).click();
-  await until(
+  const second = await until(
     () => page.url(),
     (url) => url !== first && url.includes('#/function/ClickWriterFunction/'),
   );
+  // The address changes before the page has read the new invocation.
+  await page.locator('code').getByText(second.replace(/^.*\//, ''), { exact: true }).waitFor();
   await page.getByRole('group', { name: 'Event' }).getByText(userId).first().waitFor();
 
   await page.getByText('Invoke with an event').click();
