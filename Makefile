@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test verify test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build dist invoke watch screenshots deploy delete tools page binaries requires
+.PHONY: help run test verify test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build dist invoke watch screenshots pictures deploy delete tools page binaries requires
 
 # The port of `make run`. `make invoke` and `make watch` connect to it.
 TIDEMARK_PORT ?= 3000
@@ -138,6 +138,9 @@ watch: requires page ## Like run, and rebuild the functions on each change
 
 screenshots: page ## Take a picture of every page in every theme and size
 	chromium=$$(scripts/chromium) && CHROMIUM_PATH=$$chromium scripts/with-stack npm --prefix web run screenshots -- "$(abspath $(SCREENSHOTS))"
+
+pictures: page ## Fill a stack with the demo, and take the README's pictures from it
+	chromium=$$(scripts/chromium) && CHROMIUM_PATH=$$chromium scripts/with-stack node web/tests/demo-pictures.mjs docs/images
 
 deploy: ## Deploy to AWS and upload the page: STAGE=dev
 	scripts/deploy

@@ -47,7 +47,7 @@ async fn the_applications_role_gains_no_right_to_write_a_table() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn preflight_names_a_table_that_the_role_may_not_read() {
-    let migration = Migration::new(82, 4).await.unwrap();
+    let mut migration = Migration::new(82, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     client.batch_execute("CREATE ROLE application LOGIN").await.unwrap();
     let arguments = migration.arguments("preflight", &[]).into_iter();
