@@ -125,22 +125,28 @@ pub async fn find(folder: &Path, functions: &[Function]) -> Result<BTreeMap<Stri
     let mut read: BTreeMap<PathBuf, Metadata> = BTreeMap::new();
     for function in functions {
         let path = folder.join(&function.code_uri);
-        // `CodeUri` may be the output folder of an earlier build, such as `target/lambda/name`.
-        let source = path.ancestors().find(|path| path.join("Cargo.toml").is_file()).unwrap_or(folder).to_owned();
+        let source = source_folder(folder, function).unwrap_or_else(|| folder.to_owned());
         if !read.contains_key(&source) {
-            read.insert(source.clone(), metadata(&source, function).await?);
+            read.insert(source.clone(), metadata(&source, &path, function).await?);
         }
         found.insert(function.logical_id.clone(), choose(function, &path, &source, &read[&source])?);
     }
     Ok(found)
 }
 
-async fn metadata(folder: &Path, function: &Function) -> Result<Metadata, BuildError> {
+/// The folder of a function's crate or workspace, if there is one. `CodeUri` may be the output folder of
+/// an earlier build, such as `target/lambda/name`.
+pub(crate) fn source_folder(folder: &Path, function: &Function) -> Option<PathBuf> {
+    let path = folder.join(&function.code_uri);
+    path.ancestors().find(|path| path.join("Cargo.toml").is_file()).map(Path::to_owned)
+}
+
+async fn metadata(folder: &Path, code: &Path, function: &Function) -> Result<Metadata, BuildError> {
     let output = cargo(folder).args(["metadata", "--no-deps", "--format-version=1"]).stderr(Stdio::piped()).output();
     let output = output.await.map_err(BuildError::Cargo)?;
     let failed = |message: String| BuildError::NoCrate {
         function: function.short_name().to_owned(),
-        path: folder.to_owned(),
+        path: code.to_owned(),
         message,
     };
     if !output.status.success() {

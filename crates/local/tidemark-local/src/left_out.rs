@@ -24,6 +24,7 @@ pub(crate) fn check(stack: &Stack, aws_domains: bool, watch: bool) -> Result<(),
     let has_jwt = stack.http_apis.iter().any(|api| api.authorizers.iter().any(is_jwt));
     let has_body = |route: &crate::stack::Route| !route.checks.bodies.is_empty();
     let has_models = stack.functions.iter().any(|function| function.routes.iter().any(has_body));
+    let has_archive = stack.functions.iter().any(crate::stack::Function::is_archive);
     let notify = stack.buckets.iter().any(|bucket| bucket.sends_events || !bucket.notifications.is_empty());
     let parts = [
         // A bucket alone changes nothing for functions that do not call S3; the banner says that it
@@ -32,11 +33,24 @@ pub(crate) fn check(stack: &Stack, aws_domains: bool, watch: bool) -> Result<(),
         (!stack.kinesis_streams.is_empty(), cfg!(feature = "kinesis"), "the template has Kinesis streams", "kinesis"),
         (has_models, cfg!(feature = "models"), "an API checks bodies with models", "models"),
         (has_jwt, cfg!(feature = "jwt"), "an API verifies JSON Web Tokens", "jwt"),
+        (has_archive, cfg!(feature = "archives"), "the code of a function is a zip archive", "archives"),
         (aws_domains, cfg!(feature = "aws-domains"), "--aws-domains", "aws-domains"),
         (watch, cfg!(feature = "watch"), "--watch", "watch"),
     ];
     let missing = parts.into_iter().find(|(needed, there, ..)| *needed && !there);
     missing.map_or(Ok(()), |(.., needed_by, feature)| Err(LeftOut { needed_by, feature }))
+}
+
+#[cfg(not(feature = "archives"))]
+pub(crate) mod archives {
+    use std::path::{Path, PathBuf};
+
+    use super::LeftOut;
+    pub(crate) use super::LeftOut as ArchiveError;
+
+    pub(crate) fn unpack(_: &Path, _: &Path) -> Result<PathBuf, LeftOut> {
+        Err(LeftOut { needed_by: "a zip archive", feature: "archives" })
+    }
 }
 
 #[cfg(not(feature = "buckets"))]
@@ -179,6 +193,10 @@ pub(crate) mod watch {
     impl Watch {
         pub(crate) async fn start(_: &[PathBuf], _: &str, _: &Arc<Functions>, _: Binaries) -> Result<Self, LeftOut> {
             Err(LeftOut { needed_by: "--watch", feature: "watch" })
+        }
+
+        pub(crate) fn watch_refused(&self, _: &[PathBuf], _: &[PathBuf]) -> bool {
+            match *self {}
         }
 
         pub(crate) async fn template_changed(&self) {

@@ -9,6 +9,8 @@
 mod actions;
 mod admin_routes;
 mod api_addresses;
+#[cfg(feature = "archives")]
+mod archives;
 mod arn;
 #[cfg(feature = "aws-domains")]
 mod aws_domains;
@@ -76,6 +78,8 @@ mod websocket_api;
 
 pub use testing::Stack;
 
+#[cfg(not(feature = "archives"))]
+use left_out::archives;
 #[cfg(not(feature = "aws-domains"))]
 use left_out::aws_domains;
 #[cfg(not(feature = "buckets"))]

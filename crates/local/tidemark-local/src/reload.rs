@@ -47,24 +47,47 @@ pub async fn changed(running: &RunningStack, options: &Options, failed: Option<T
     // At first without a wait: the template may have changed while the stack started.
     let mut known = failed.as_ref();
     let mut is_first = true;
+    let mut told = String::new();
     loop {
-        match startup::read(options) {
-            Ok(template) if known.is_some_and(|failed| difference(failed, &template).is_none()) => {}
+        let files = match startup::read(options) {
+            Ok(template) if known.is_some_and(|failed| difference(failed, &template).is_none()) => template.files,
             Ok(template) => match difference(&running.template, &template) {
-                None if is_first => {}
-                None => tracing::info!("the template has changed, but nothing that runs here"),
+                None => {
+                    if !is_first {
+                        tracing::info!("the template has changed, but nothing that runs here");
+                    }
+                    Vec::new()
+                }
                 Some(changes) => {
                     tracing::info!("the template has changed: {changes}");
+                    // Before the build, so that no change during it is lost.
+                    let (files, packages) = startup::inputs(options, &template);
+                    running.watch_refused(&files, &packages);
                     match startup::prepare(options, &template).await {
                         Ok(()) => return template,
-                        Err(error) => unchanged(error),
+                        Err(error) => unchanged(&format!("{:#}", Error::new(error))),
                     }
+                    running.template_changed().await;
+                    (known, is_first) = (None, false);
+                    continue;
                 }
             },
-            Err(error) => unchanged(error),
+            Err(error) => {
+                let files = error.files().to_vec();
+                let reason = format!("{:#}", Error::new(error));
+                if reason != told {
+                    unchanged(&reason);
+                }
+                told = reason;
+                files
+            }
+        };
+        if running.watch_refused(&files, &[]) {
+            continue;
         }
         running.template_changed().await;
         (known, is_first) = (None, false);
+        told.clear();
     }
 }
 
@@ -95,9 +118,9 @@ pub async fn replace(
     }
 }
 
-fn unchanged(error: StartError) {
-    tracing::error!("{:#}", Error::new(error));
-    tracing::error!("the stack stays as it was; after a change of another file, save the template again");
+fn unchanged(reason: &str) {
+    tracing::error!("{reason}");
+    tracing::error!("the stack stays as it was");
 }
 
 async fn start_again(options: &Options, template: Template) -> Result<RunningStack, StartError> {

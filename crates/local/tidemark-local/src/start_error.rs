@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use tidemark_engine::EngineError;
 
+use crate::archives::ArchiveError;
 use crate::arn::PlaceError;
 #[cfg(feature = "aws-domains")]
 use crate::aws_domains::AwsDomainsError;
@@ -24,6 +25,16 @@ use crate::tables::TableError;
 use crate::template::TemplateError;
 use crate::variables::VariablesError;
 use crate::websocket_api;
+
+impl StartError {
+    /// The files that a refused template names.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        match self {
+            Self::InvalidTemplate { source, .. } => &source.files,
+            _ => &[],
+        }
+    }
+}
 
 /// Why a stack does not start.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +127,16 @@ pub enum StartError {
     /// The functions do not build.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// The code of a function cannot be unpacked.
+    #[error("{function}: its code is {}", .path.display())]
+    Archive {
+        /// The logical id.
+        function: String,
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ArchiveError,
+    },
     /// This build does not have a part.
     #[error(transparent)]
     LeftOut(#[from] LeftOut),

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -42,7 +42,8 @@ pub(crate) enum WatchError {
 /// Watches the sources until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    _watcher: RecommendedWatcher,
+    watcher: Mutex<RecommendedWatcher>,
+    watched: Arc<Mutex<Watched>>,
     changes: Arc<Changes>,
     _task: AbortOnDropHandle<()>,
 }
@@ -52,6 +53,17 @@ pub(crate) struct Watch {
 struct Changes {
     sources: Notify,
     template: Notify,
+}
+
+/// What the paths of changes mean.
+#[derive(Debug)]
+struct Watched {
+    /// The template and the other files that it is read from.
+    inputs: BTreeSet<PathBuf>,
+    /// The folders of the functions' packages.
+    packages: BTreeSet<PathBuf>,
+    /// Both of a template that does not run; packages only if it does not build.
+    refused: (BTreeSet<PathBuf>, BTreeSet<PathBuf>),
 }
 
 /// The functions with their binaries.
@@ -81,15 +93,12 @@ impl Watch {
         Binaries { found, built }: Binaries,
     ) -> Result<Self, WatchError> {
         let changes = Arc::new(Changes::default());
-        let inputs: BTreeSet<PathBuf> = inputs.iter().filter_map(|path| absolute(path)).collect();
-        let folders = package_folders(&found).await?;
-        let mut watcher = watcher(inputs.clone(), folders.clone(), Arc::clone(&changes))?;
-        for folder in inputs.iter().filter_map(|path| path.parent()).collect::<BTreeSet<_>>() {
-            watcher.watch(folder, RecursiveMode::NonRecursive)?;
-        }
-        for folder in &folders {
-            watch_package(&mut watcher, folder)?;
-        }
+        let inputs = reported(inputs);
+        let packages = package_folders(&found).await?;
+        let watched = Watched { inputs: inputs.clone(), packages: packages.clone(), refused: Default::default() };
+        let watched = Arc::new(Mutex::new(watched));
+        let mut watcher = watcher(Arc::clone(&watched), Arc::clone(&changes))?;
+        watch_all(&mut watcher, &inputs, &packages)?;
         let mut rebuild = Rebuild {
             profile: profile.to_owned(),
             functions: Arc::clone(functions),
@@ -100,7 +109,25 @@ impl Watch {
         };
         rebuild.replace(built).await?;
         let task = AbortOnDropHandle::new(tokio::spawn(follow(Arc::clone(&changes), rebuild)));
-        Ok(Self { _watcher: watcher, changes, _task: task })
+        Ok(Self { watcher: Mutex::new(watcher), watched, changes, _task: task })
+    }
+
+    /// Watches the files of a template that does not run, and the packages of its functions, in place of
+    /// those of the last one. Returns whether a file is new: it may have changed before this call.
+    pub(crate) fn watch_refused(&self, inputs: &[PathBuf], packages: &[PathBuf]) -> bool {
+        let inputs = reported(inputs);
+        let packages = packages.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = !inputs.is_subset(&watched.refused.0);
+        // All packages, because the folder of a file may be one of theirs.
+        let all: BTreeSet<PathBuf> = watched.packages.union(&packages).cloned().collect();
+        watched.refused = (inputs.clone(), packages);
+        drop(watched);
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = watch_all(&mut watcher, &inputs, &all) {
+            tracing::warn!("after a change of another file, save the template again: {error}");
+        }
+        is_new
     }
 
     /// Waits for the next change of the template, and for the end of the changes.
@@ -132,7 +159,7 @@ impl Rebuild {
             let binary = self.found.get(&pool.function().logical_id);
             if let Some(copy) = binary.and_then(|binary| changed.get(binary)) {
                 pool.replace_binary(copy.clone());
-                names.push(pool.function().short_name().to_owned());
+                names.push(pool.function().logical_id.clone());
             }
         }
         Ok(names)
@@ -172,31 +199,52 @@ async fn settled(changes: &Notify) {
     while tokio::time::timeout(QUIET, changes.notified()).await.is_ok() {}
 }
 
-/// The path of a file that need not exist, as the system reports it.
-fn absolute(path: &Path) -> Option<PathBuf> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+/// The paths of files as the system reports them. Of a file whose folder does not exist yet, this is
+/// the first missing folder.
+fn reported(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let one = |path: &PathBuf| {
+        let path = std::path::absolute(path).ok()?;
+        let there = |path: &Path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        path.canonicalize().ok().or_else(|| path.ancestors().find_map(there))
+    };
+    paths.iter().filter_map(one).collect()
 }
 
 /// A watcher that tells changes of the template from those of sources.
-fn watcher(
-    inputs: BTreeSet<PathBuf>,
-    folders: BTreeSet<PathBuf>,
-    changes: Arc<Changes>,
-) -> notify::Result<RecommendedWatcher> {
+fn watcher(watched: Arc<Mutex<Watched>>, changes: Arc<Changes>) -> notify::Result<RecommendedWatcher> {
     notify::recommended_watcher(move |event: notify::Result<Event>| {
         let Ok(event) = event else { return };
         if !matches!(event.kind, EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_)) {
             return;
         }
+        let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let (inputs, packages) = &watched.refused;
         for path in &event.paths {
-            if inputs.contains(path) {
+            let is_of = |packages: &BTreeSet<PathBuf>| packages.iter().any(|folder| is_source(folder, path));
+            let is_of_running = is_of(&watched.packages);
+            let is_input = watched.inputs.contains(path);
+            if is_input || inputs.contains(path) || is_of(packages) || is_of_running && !packages.is_empty() {
                 changes.template.notify_one();
-            } else if folders.iter().any(|folder| is_source(folder, path)) {
+            }
+            if is_of_running && !is_input {
                 changes.sources.notify_one();
             }
         }
     })
+}
+
+fn watch_all(
+    watcher: &mut RecommendedWatcher,
+    inputs: &BTreeSet<PathBuf>,
+    packages: &BTreeSet<PathBuf>,
+) -> Result<(), WatchError> {
+    for folder in inputs.iter().filter_map(|path| path.parent()).collect::<BTreeSet<_>>() {
+        watcher.watch(folder, RecursiveMode::NonRecursive)?;
+    }
+    for folder in packages {
+        watch_package(watcher, folder)?;
+    }
+    Ok(())
 }
 
 /// Whether a path in a package's folder is a source or another input of its build.

@@ -63,7 +63,7 @@ pub(super) async fn run(pool: Arc<Pool>, payload: Bytes, settings: Option<&Event
     let target = if success { &own.on_success } else { &own.on_failure };
     let buses = settings.and_then(|settings| settings.destinations.upgrade());
     if !success && (target, &own.dead_letters) == (&None, &None) {
-        tracing::error!("{}: an event was dropped: {}", pool.function().short_name(), ended.condition.name());
+        tracing::error!("{}: an event was dropped: {}", pool.function().logical_id, ended.condition.name());
     }
     let Some(buses) = buses else { return };
     if let Some(target) = target {

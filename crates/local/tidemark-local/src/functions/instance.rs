@@ -352,7 +352,7 @@ async fn forward(
     metrics: Arc<Metrics>,
     logs: (Arc<InstanceLog>, Arc<LogTail>),
 ) {
-    let binary = function.short_name();
+    let id = &function.logical_id;
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LOG_LINE_BYTES_MAX);
     let mut lines = FramedRead::new(stream, codec);
     let mut cut = false;
@@ -363,10 +363,10 @@ async fn forward(
                 // Lines in CloudWatch's embedded metric format become metrics; at the info level,
                 // people read the others.
                 if line.starts_with(METRICS_PREFIX) {
-                    tracing::debug!("{binary} | {line}");
+                    tracing::debug!("{id} | {line}");
                     metrics.record_embedded(&function.name, &line);
                 } else {
-                    tracing::info!("{binary} | {line}");
+                    tracing::info!("{id} | {line}");
                 }
                 logs.0.current().push(line.clone());
                 logs.1.push(line);

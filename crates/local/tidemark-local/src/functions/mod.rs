@@ -113,7 +113,7 @@ impl Functions {
             let pool = Arc::clone(pool);
             async move {
                 if let Err(error) = pool.warm().await {
-                    tracing::warn!("function {} does not start: {error}", pool.function().short_name());
+                    tracing::warn!("function {} does not start: {error}", pool.function().logical_id);
                 }
             }
         };

@@ -174,7 +174,7 @@ impl Pool {
             // Invocations wait too, instead of starting a second instance.
             let _permit = pool.permits.acquire().await;
             if let Err(error) = pool.start_idle().await {
-                tracing::error!("function {}: {error}", pool.function.short_name());
+                tracing::error!("function {}: {error}", pool.function.logical_id);
             }
         };
         // Ends the one of a replaced binary.
@@ -201,7 +201,7 @@ impl Pool {
         let pool = Arc::clone(self);
         tokio::spawn(async move {
             if let Err(error) = pool.warm().await {
-                tracing::error!("function {}: {error}", pool.function.short_name());
+                tracing::error!("function {}: {error}", pool.function.logical_id);
             }
         });
     }
@@ -260,7 +260,7 @@ impl Pool {
             self.errors.fetch_add(1, Ordering::Relaxed);
             self.note("Errors", 1.0);
             let body = String::from_utf8_lossy(&error.body);
-            tracing::warn!("{} | {:?}: {body}", self.function.short_name(), error.kind);
+            tracing::warn!("{} | {:?}: {body}", self.function.logical_id, error.kind);
             *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.message());
         }
         drop(permit);

@@ -19,7 +19,7 @@ impl Usage {
     /// Logs Lambda's REPORT line.
     pub(super) fn log(&self, function: &Function, request_id: &str) {
         if tracing::enabled!(tracing::Level::INFO) {
-            tracing::info!("{} | {}", function.short_name(), self.report(function, request_id));
+            tracing::info!("{} | {}", function.logical_id, self.report(function, request_id));
         }
     }
 

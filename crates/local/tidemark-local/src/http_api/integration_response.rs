@@ -135,7 +135,7 @@ fn body(fields: &Map<String, Value>) -> Result<Vec<u8>, String> {
             .decode(body)
             .map_err(|error| format!("`isBase64Encoded` is true, and `body` is not base64: {error}")),
         Some(Value::String(body)) => Ok(body.clone().into_bytes()),
-        Some(_) => Err("`body` is not text: encode it, for example with JSON.stringify".to_owned()),
+        Some(_) => Err("`body` is not text: encode it, for example with `serde_json::to_string`".to_owned()),
     }
 }
 

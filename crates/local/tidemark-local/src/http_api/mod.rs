@@ -290,7 +290,7 @@ impl Api {
                     Ok(response)
                 }
                 Ok(FunctionResult::Whole(body)) => integration_response::read(&body, kind, *payload).map_err(|why| {
-                    let (function, api) = (pool.function().short_name(), &self.definition.logical_id);
+                    let (function, api) = (&pool.function().logical_id, &self.definition.logical_id);
                     tracing::error!("{function} | its result is no response of {api} ({kind:?}, {payload:?}): {why}");
                     GatewayError::FunctionFailed
                 }),

@@ -100,7 +100,8 @@ pub struct Function {
     pub name: String,
     /// `CodeUri`: the folder of its crate or workspace, relative to the template.
     pub code_uri: PathBuf,
-    /// Whether `CodeUri` has the function's binary, `bootstrap`: an asset of the CDK.
+    /// Whether `CodeUri` has the function's binary, `bootstrap`: an asset of the CDK, which is a folder
+    /// or a zip archive.
     pub is_built: bool,
     /// `Handler`; for some builders it is the binary's name.
     pub handler: String,
@@ -146,6 +147,12 @@ impl Function {
     #[must_use]
     pub fn time_limit(&self, usual: Duration) -> Duration {
         if self.is_debugged { DEBUG_TIME_MAX } else { usual }
+    }
+
+    /// Whether the function's code is in a zip archive.
+    #[must_use]
+    pub fn is_archive(&self) -> bool {
+        self.is_built && self.code_uri.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
     }
 
     /// Whether the function is a web server behind the Lambda Web Adapter.

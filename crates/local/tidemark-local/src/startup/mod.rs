@@ -12,12 +12,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use tempfile::TempDir;
 use tidemark_engine::{Engine, EngineError, Storage};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use self::binaries::prepare;
-use self::binaries::{build, folder_of, paths};
+use self::binaries::{build, folder_of, paths, unpack};
+pub(crate) use self::binaries::{inputs, prepare};
 use crate::admin_routes::{Addresses, AdminState};
 use crate::api_addresses;
 use crate::arn;
@@ -82,6 +83,7 @@ pub struct RunningStack {
     aws_domains: Option<AwsDomains>,
     _lock: Option<std::fs::File>,
     watch: Option<Watch>,
+    _unpacked: Option<TempDir>,
 }
 
 impl RunningStack {
@@ -114,6 +116,7 @@ impl RunningStack {
             engine.set_authorizer(Arc::clone(&policies) as Arc<dyn tidemark_engine::Authorizer>);
         }
         let binaries = build(options, folder, &stack).await?;
+        let unpacked = unpack(folder, data, &mut stack)?;
         let paths = paths(options, folder, &stack, binaries.as_ref());
 
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -224,6 +227,7 @@ impl RunningStack {
             aws_domains,
             _lock: lock,
             watch: None,
+            _unpacked: unpacked,
         };
         if let Err(error) = running.begin(options, binaries, &client, kinesis, identity, &due).await {
             running.stop().await;
@@ -259,6 +263,12 @@ impl RunningStack {
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
         Ok(())
+    }
+
+    /// Watches what a template that does not run is read and built from. Returns whether it has to be
+    /// read again.
+    pub(crate) fn watch_refused(&self, inputs: &[PathBuf], packages: &[PathBuf]) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.watch_refused(inputs, packages))
     }
 
     /// Waits for a change of the template or of a file that it names; without `--watch` for ever.

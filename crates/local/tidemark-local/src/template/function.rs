@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::problems::ProblemCode;
 use super::properties::Properties;
 use super::yaml::Node;
 use super::{layers, queues, resources, routes, schedules, stream_mappings};
@@ -70,16 +69,11 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     Some(function)
 }
 
-/// The folder of the function's code, if the CDK has made it.
+/// The folder or the archive of the function's code, if the CDK has made it.
 fn asset(resource: &Node, properties: &Properties<'_>) -> Option<String> {
     let place = resource.get("Metadata")?.get(resources::ASSET_PATH)?;
     properties.raw("CodeUri");
-    let path = properties.resolver.text(place)?;
-    if path.ends_with(".zip") {
-        let message = format!("{path} is an archive: only an asset that is a folder with `bootstrap` runs here");
-        return properties.refuse(ProblemCode::Unsupported, place, message);
-    }
-    Some(path)
+    properties.resolver.text(place)
 }
 
 /// The binary's name, in the metadata that `sam build` also reads.

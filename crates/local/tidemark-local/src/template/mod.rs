@@ -86,7 +86,11 @@ impl Template {
     /// # Errors
     /// The ignored parts.
     pub fn strict(self) -> Result<Self, TemplateError> {
-        if self.ignored.is_empty() { Ok(self) } else { Err(TemplateError { problems: self.ignored }) }
+        if self.ignored.is_empty() {
+            Ok(self)
+        } else {
+            Err(TemplateError { problems: self.ignored, files: self.files })
+        }
     }
 }
 
@@ -107,7 +111,8 @@ pub fn read_in(
     yaml: &str,
     parameters: &BTreeMap<String, String>,
 ) -> Result<Template, TemplateError> {
-    let root = yaml::parse(yaml, None).map_err(|problem| TemplateError { problems: vec![problem] })?;
+    let root =
+        yaml::parse(yaml, None).map_err(|problem| TemplateError { problems: vec![problem], files: Vec::new() })?;
     let problems = Problems::default();
     let stack = read_root(&root, parameters, Files { folder, root: folder, problems: &problems });
     problems.finish(stack)

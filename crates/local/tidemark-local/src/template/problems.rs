@@ -18,6 +18,8 @@ use crate::stack::Stack;
 pub struct TemplateError {
     /// At least one, sorted by line.
     pub problems: Vec<TemplateProblem>,
+    /// The other files that the template names.
+    pub files: Vec<PathBuf>,
 }
 
 /// One part of a template that is refused or ignored.
@@ -158,10 +160,10 @@ impl Problems {
             problems.dedup();
             problems
         };
-        let problems = sorted(self.refused);
+        let (problems, files) = (sorted(self.refused), self.files.into_inner());
         match problems.is_empty() {
-            true => Ok(Template { stack, ignored: sorted(self.ignored), files: self.files.into_inner() }),
-            false => Err(TemplateError { problems }),
+            true => Ok(Template { stack, ignored: sorted(self.ignored), files }),
+            false => Err(TemplateError { problems, files }),
         }
     }
 }

@@ -336,7 +336,7 @@ async fn call(route: &Route, event: &Value) -> Option<IntegrationResponse> {
     let function = route.pool.function();
     let invocation = tokio::time::timeout(function.time_limit(route.timeout), invocation).await.ok()?.ok()?;
     let read = integration_response::read(&invocation.outcome.ok()?);
-    let function = function.short_name();
+    let function = &function.logical_id;
     read.inspect_err(|why| tracing::error!("{function} | its result is no response of a WebSocket API: {why}")).ok()
 }
 

@@ -78,6 +78,44 @@ async fn rest_api_of_the_cdk_runs_from_its_folder() {
     running.stop().await;
 }
 
+#[cfg(feature = "archives")]
+#[tokio::test]
+async fn asset_that_is_an_archive_runs_like_a_folder() {
+    let folder = cdk_out();
+    let template = folder.path().join("Pets.template.json");
+    std::fs::write(&template, TEMPLATE.replace("asset.1234", "asset.1234.zip")).unwrap();
+    let pack = |name: &str| {
+        let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path().join("asset.1234.zip")).unwrap());
+        let options = zip::write::SimpleFileOptions::default().unix_permissions(0o755);
+        archive.start_file(name, options.compression_method(zip::CompressionMethod::Stored)).unwrap();
+        std::io::copy(&mut std::fs::File::open(test_functions().join("test_function")).unwrap(), &mut archive).unwrap();
+        archive.finish().unwrap();
+    };
+    pack("bootstrap");
+    let data = format!("--data-dir={}", folder.path().join("data").display());
+    let mut options = Options::parse_from(["tidemark-local", "--port=0", "--dynamodb-port=0", "--s3-port=0", &data]);
+    options.template = folder.path().to_owned();
+    options.find_template().unwrap();
+    let unpacked = folder.path().join("data/code");
+    for _ in 0..2 {
+        let running = RunningStack::start(&options).await.unwrap();
+        let url = format!("{}/2015-03-31/functions/Fn9270CBC0/invocations", running.admin.addresses.http);
+        let answer = Client::new().post(url).body("{\"n\":1}").send().await.unwrap().text().await.unwrap();
+        assert_eq!(answer, "{\"n\":1}");
+        running.stop().await;
+        assert_eq!(std::fs::read_dir(&unpacked).unwrap().count(), 1, "only the code that runs");
+        // The next start finds code that no function uses.
+        std::fs::create_dir(unpacked.join("older")).unwrap();
+    }
+    let stack = Stack::template(folder.path()).start().await.unwrap();
+    assert_eq!(stack.invoke("Fn9270CBC0", json!({ "n": 2 })).await.unwrap(), json!({ "n": 2 }));
+    stack.stop().await;
+    pack("main");
+    let error = format!("{:#}", anyhow::Error::from(RunningStack::start(&options).await.unwrap_err()));
+    let (named, reason) = (error.contains("asset.1234.zip"), error.contains("no file `bootstrap`"));
+    assert!(error.starts_with("Fn9270CBC0: ") && named && reason, "{error}");
+}
+
 #[tokio::test]
 async fn test_library_finds_the_template_in_a_cdk_folder() {
     let folder = cdk_out();

@@ -267,6 +267,47 @@ fn a_start_on_a_used_port_or_folder_names_it() {
     stack.process.wait().unwrap();
 }
 
+#[tokio::test]
+async fn malformed_answer_leaves_a_line_with_field_and_api() {
+    let stage = Stage::new("", "Any: { Type: Api, Properties: { Method: POST, Path: /rest } }");
+    let log = stage.path("log");
+    let stack = Stack::run(command(&stage, &[]).stderr(std::fs::File::create(&log).unwrap()));
+    let health = reqwest::get(format!("{}/_local/health", stack.http())).await.unwrap();
+    let health: serde_json::Value = health.json().await.unwrap();
+    let apis = health["addresses"]["apis"].as_array().unwrap();
+    for (path, result, reason) in [
+        ("/things", r#"{"statusCode":"x"}"#, "ServerlessHttpApi (Http, V2): `statusCode`"),
+        ("/rest", r#"{"statusCode":200,"body":{}}"#, "ServerlessRestApi (Rest, V1): `body`"),
+        ("/rest", r#"{"statusCode":200,"headers":{"x-list":[]}}"#, "ServerlessRestApi (Rest, V1): the header `x-list`"),
+    ] {
+        let api = apis.iter().find(|api| reason.starts_with(api["name"].as_str().unwrap())).unwrap();
+        let url = format!("{}{path}?do=return", api["url"].as_str().unwrap());
+        let answer = reqwest::Client::new().post(url).header("content-type", "text/plain").body(result);
+        assert!(answer.send().await.unwrap().status().is_server_error(), "{result}");
+        let wanted = format!("TestFunction | its result is no response of {reason}");
+        until(&wanted, || std::fs::read_to_string(&log).unwrap().contains(&wanted));
+    }
+}
+
+#[test]
+fn missing_template_or_crate_is_refused_by_its_flag_or_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidemark-local"));
+        let output =
+            command.args(["--port=0", "--dynamodb-port=0", "--s3-port=0", "--in-memory"]).current_dir(&folder).output();
+        let output = output.unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let error = refusal();
+    assert!(error.starts_with("Error: cannot read the template template.yaml (--template"), "{error}");
+    let template = "Resources: { F: { Type: AWS::Serverless::Function, Properties: { Runtime: provided.al2023, CodeUri: rust } } }";
+    std::fs::write(folder.path().join("template.yml"), template).unwrap();
+    let error = refusal();
+    assert!(error.starts_with("Error: F: cargo finds no crate at ./rust: "), "{error}");
+}
+
 #[test]
 fn only_the_owner_can_read_the_data_folder() {
     let stage = Stage::streaming("BatchSize: 10");

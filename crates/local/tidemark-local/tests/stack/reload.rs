@@ -84,8 +84,23 @@ async fn template_that_cannot_run_leaves_the_stack_as_it_was() {
     until_logged(&stage, "template.yaml: the template cannot be run:\n  line 33, column 16: Resources.TestFunction")
         .await;
     assert_eq!(context(&stack).await.unwrap()["pid"], pid);
-    // This one is valid, but its table exists with another key.
+    // This one is mended in a file that the running template does not name.
+    stage.replace(
+        "Resources:\n",
+        "Resources:\n  More: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: more/more.yaml } }\n",
+    );
     stage.replace("Timeout: 2900", "Timeout: 28");
+    stage.replace("hello from", "hi from");
+    until_logged(&stage, "more.yaml cannot be read").await;
+    std::fs::create_dir(stage.path("more")).unwrap();
+    let refused = "Resources: { Q: { Type: AWS::SQS::Queue, Properties: { QueueNam: q } } }";
+    std::fs::write(stage.path("more/more.yaml"), refused).unwrap();
+    until_logged(&stage, "QueueName").await;
+    std::fs::write(stage.path("more/more.yaml"), refused.replace("Nam:", "Name:")).unwrap();
+    until_greeting(&stack, "hi from us-east-1").await;
+    stage.replace("hi from", "hello from");
+    until_greeting(&stack, "hello from us-east-1").await;
+    // This one is valid, but its table exists with another key.
     stage.replace("AttributeType: S", "AttributeType: N");
     until_logged(&stage, "the stack starts again with the template that it had").await;
     until_greeting(&stack, "hello from us-east-1").await;

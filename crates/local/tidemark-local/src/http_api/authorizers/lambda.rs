@@ -95,7 +95,7 @@ impl LambdaDecider {
     }
 
     fn failed(&self, reason: &str) -> Result<Decision, Refusal> {
-        tracing::warn!("the authorizer {} does not work: {reason}", self.pool.function().short_name());
+        tracing::warn!("the authorizer {} does not work: {reason}", self.pool.function().logical_id);
         Err(Refusal::Failed)
     }
 
