@@ -58,6 +58,8 @@ pub async fn user(client: &Client, id: &str, time_zone: &str) -> Result<UserId> 
         email_verified: true,
         image: None,
         time_zone: time_zone.to_owned(),
+        regimen: None,
+        asks_regimen: false,
         sessions_from: None,
         sign_in_grants_added: None,
         deleting: None,

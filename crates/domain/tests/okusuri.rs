@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use domain::calendar::DateRange;
 use domain::okusuri::{
-    Adherence, Day, DayState, Log, LogChange, LogWindow, MissingLogs, Status, Summary, SummaryError, adherence_range,
-    check_loggable, days,
+    Adherence, Cycle, Day, DayState, Log, LogChange, LogWindow, MissingLogs, Regimen, Status, Summary, SummaryError,
+    adherence_range, check_loggable, days,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -36,6 +36,7 @@ enum Step {
     Move { zone: usize },
     Put { days_back: i64, has_bleeding: bool },
     Delete { days_back: i64 },
+    Choose { regimen: Regimen },
 }
 
 /// The reference's state of a day.
@@ -48,6 +49,7 @@ struct Known {
 
 #[derive(Debug, Clone)]
 struct World {
+    regimen: Regimen,
     logs: BTreeMap<Date, bool>,
     now: Timestamp,
     zone: TimeZone,
@@ -58,7 +60,7 @@ struct World {
 
 /// The state of every day from the first log through `last`, computed from the rules alone, without
 /// the state machine.
-fn walk(logs: &BTreeMap<Date, bool>, last: Date) -> BTreeMap<Date, Known> {
+fn walk(logs: &BTreeMap<Date, bool>, regimen: Regimen, last: Date) -> BTreeMap<Date, Known> {
     let mut known = BTreeMap::<Date, Known>::new();
     let Some(first) = logs.keys().next().copied() else { return known };
     let mut rest_until: Option<Date> = None;
@@ -67,12 +69,14 @@ fn walk(logs: &BTreeMap<Date, bool>, last: Date) -> BTreeMap<Date, Known> {
         let yesterday = known.get(&day.yesterday().unwrap()).copied().unwrap_or_default();
         let today = if let Some(until) = rest_until.filter(|until| day <= *until) {
             Known { rest_left: u8::try_from((until - day).get_days() + 1).unwrap(), ..Known::default() }
+        } else if let rest_left @ 1.. = rest_of_cycle(regimen, day) {
+            Known { rest_left, ..yesterday }
         } else {
             match logs.get(&day) {
                 None => Known::default(),
                 Some(has_bleeding) => Known {
                     streak: yesterday.streak + 1,
-                    bleeding: if *has_bleeding { yesterday.bleeding + 1 } else { 0 },
+                    bleeding: if *has_bleeding && regimen == Regimen::Continuous { yesterday.bleeding + 1 } else { 0 },
                     rest_left: 0,
                 },
             }
@@ -86,6 +90,22 @@ fn walk(logs: &BTreeMap<Date, bool>, last: Date) -> BTreeMap<Date, Known> {
     known
 }
 
+/// Whether a cycle rests on a day.
+fn is_rest_of_cycle(regimen: Regimen, date: Date) -> bool {
+    let Regimen::Cycle(cycle) = regimen else { return false };
+    let length = i32::from(cycle.active()) + i32::from(cycle.rest());
+    let since = (date - cycle.start()).get_days();
+    (since % length + length) % length >= i32::from(cycle.active())
+}
+
+/// The days of rest of a cycle from a day on, counted on the calendar.
+fn rest_of_cycle(regimen: Regimen, date: Date) -> u8 {
+    (0..)
+        .take_while(|days| is_rest_of_cycle(regimen, plus(date, i64::from(*days))))
+        .last()
+        .map_or(0, |last: u8| last + 1)
+}
+
 fn plus(date: Date, days: i64) -> Date {
     date.saturating_add(Span::new().days(days))
 }
@@ -95,34 +115,48 @@ impl World {
         self.now.to_zoned(self.zone.clone()).date()
     }
 
-    fn expected_status(&self) -> Option<Status> {
-        let today = self.today();
-        let last = *self.logs.keys().next_back()?;
-        let known = walk(&self.logs, plus(last.max(today), 1));
+    /// The logs that count.
+    fn counted(&self) -> BTreeMap<Date, bool> {
+        let is_due = |(date, _): &(&Date, &bool)| !is_rest_of_cycle(self.regimen, **date);
+        self.logs.iter().filter(is_due).map(|(date, has_bleeding)| (*date, *has_bleeding)).collect()
+    }
+
+    fn expected_status(&self) -> Status {
+        let (today, logs) = (self.today(), self.counted());
+        let rest = rest_of_cycle(self.regimen, today);
+        let Some(last) = logs.keys().next_back().copied() else {
+            return Status { is_resting: rest > 0, rest_days_left: rest, ..Status::default() };
+        };
+        let known = walk(&logs, self.regimen, plus(last.max(today), 1));
         let as_of = last.max(today);
         let at = |day: Date| known.get(&day).copied().unwrap_or_default();
-        let logged = self.logs.contains_key(&as_of);
+        let logged = logs.contains_key(&as_of);
         // Today is not over. Unless it is logged or a day of rest, yesterday's numbers are shown.
         let shown = if logged || at(as_of).rest_left > 0 { at(as_of) } else { at(as_of.yesterday().unwrap()) };
-        let shown = if shown.rest_left > 0 && !logged && at(as_of).rest_left == 0 { Known::default() } else { shown };
-        Some(Status {
+        let is_continuous = self.regimen == Regimen::Continuous;
+        let is_after_rest = shown.rest_left > 0 && !logged && at(as_of).rest_left == 0;
+        let shown = if is_after_rest && is_continuous { Known::default() } else { shown };
+        let rest_left = if is_continuous { shown.rest_left } else { rest };
+        Status {
             streak: shown.streak,
             best_streak: known.values().map(|day| day.streak).max().unwrap(),
             consecutive_bleeding_days: shown.bleeding,
-            is_resting: shown.rest_left > 0,
-            rest_days_left: if shown.bleeding == 3 { 4 } else { shown.rest_left },
-            logged_today: self.logs.contains_key(&today),
+            is_resting: rest_left > 0,
+            rest_days_left: if shown.bleeding == 3 { 4 } else { rest_left },
+            logged_today: logs.contains_key(&today),
             last_log_on: Some(last),
-        })
+        }
     }
 
     fn expected_days(&self, range: DateRange) -> Vec<Day> {
-        let today = self.today();
-        let known = walk(&self.logs, range.to());
-        let first = self.logs.keys().next().copied();
+        let (today, logs) = (self.today(), self.counted());
+        let known = walk(&logs, self.regimen, range.to());
+        let first = logs.keys().next().copied();
         let day = |date| {
-            let log = self.logs.get(&date).copied();
-            let is_rest = known.get(&date).is_some_and(|day| day.rest_left > 0);
+            let log = logs.get(&date).copied();
+            let is_of_cycle = matches!(self.regimen, Regimen::Cycle(cycle) if cycle.start() <= date);
+            let is_rest = known.get(&date).is_some_and(|day| day.rest_left > 0)
+                || (is_of_cycle && is_rest_of_cycle(self.regimen, date));
             let state = match log {
                 _ if is_rest => DayState::Rest,
                 Some(true) => DayState::Bleeding,
@@ -140,7 +174,8 @@ impl World {
     fn read(&mut self, log_window: &mut LogWindow, missing: MissingLogs, except: Option<Date>) {
         self.pages += 1;
         let log = |(date, has_bleeding): (&Date, &bool)| Log { date: *date, has_bleeding: *has_bleeding };
-        let others = self.logs.iter().filter(|(date, _)| Some(**date) != except).map(log);
+        let logs = self.counted();
+        let others = logs.iter().filter(|(date, _)| Some(**date) != except).map(log);
         let found: Vec<_> = match missing {
             MissingLogs::Earlier => {
                 let before = log_window.from().expect("there is something to read");
@@ -163,14 +198,22 @@ impl World {
 
     fn change(&mut self, change: LogChange) {
         let date = change.date();
-        let was = self.logs.get(&date).copied();
-        if matches!(change, LogChange::Delete(_)) && was.is_none() {
+        let was = self.counted().get(&date).copied();
+        let write = |logs: &mut BTreeMap<Date, bool>| match change {
+            LogChange::Put(log) => logs.insert(date, log.has_bleeding),
+            LogChange::Delete(_) => logs.remove(&date),
+        };
+        let is_due = !is_rest_of_cycle(self.regimen, date);
+        self.pages = 0;
+        if !is_due || (matches!(change, LogChange::Delete(_)) && was.is_none()) {
+            // Nothing that counts changes.
+            write(&mut self.logs);
             return;
         }
-        self.pages = 0;
         self.summary = match (self.summary.clone(), change) {
-            (None, LogChange::Put(log)) => Some(Summary::append(None, log)),
-            (Some(summary), LogChange::Put(log)) if date > summary.last_on => Some(Summary::append(Some(summary), log)),
+            (summary, LogChange::Put(log)) if summary.as_ref().is_none_or(|summary| date > summary.last_on) => {
+                Some(Summary::append(summary, log, self.regimen))
+            }
             (summary, _) => {
                 let summary = summary.expect("there are logs");
                 let mut known = LogWindow::around(date, summary.ends());
@@ -183,10 +226,12 @@ impl World {
                 }
             }
         };
-        match change {
-            LogChange::Put(log) => self.logs.insert(date, log.has_bleeding),
-            LogChange::Delete(_) => self.logs.remove(&date),
-        };
+        write(&mut self.logs);
+    }
+
+    fn summary_of_all(&self) -> Option<Summary> {
+        let log = |(date, has_bleeding)| Log { date, has_bleeding };
+        Summary::of(self.counted().into_iter().map(log), self.regimen)
     }
 
     fn step(&mut self, step: &Step) {
@@ -201,30 +246,42 @@ impl World {
                 }
             }
             Step::Delete { days_back } => self.change(LogChange::Delete(plus(today, -days_back))),
+            Step::Choose { regimen } => {
+                self.regimen = regimen;
+                self.summary = self.summary_of_all();
+            }
         }
     }
 
     fn check(&mut self) {
-        let logs = self.logs.iter().map(|(date, has_bleeding)| Log { date: *date, has_bleeding: *has_bleeding });
-        assert_eq!(self.summary, Summary::of(logs), "the summary of all logs");
+        assert_eq!(self.summary, self.summary_of_all(), "the summary of all logs");
         let today = self.today();
-        let is_logged = self.logs.contains_key(&today);
-        let status = self.summary.as_ref().map(|summary| summary.status(today, is_logged));
-        assert_eq!(status, self.expected_status(), "today {today}, {:?}", self.logs);
+        let is_logged = self.counted().contains_key(&today);
+        let status = Status::of(self.summary.as_ref(), self.regimen, today, is_logged);
+        assert_eq!(status, self.expected_status(), "today {today}, {}, {:?}", self.regimen, self.logs);
     }
 
     fn days(&mut self, range: DateRange) -> Vec<Day> {
         let Some(summary) = self.summary.clone() else {
-            return days(range, self.today(), None, &LogWindow::default()).unwrap();
+            return days(range, self.today(), None, self.regimen, &LogWindow::default()).unwrap();
         };
         let mut known = LogWindow::at(range.from(), summary.ends());
         loop {
-            match days(range, self.today(), Some(summary.first_on), &known) {
+            match days(range, self.today(), Some(summary.first_on), self.regimen, &known) {
                 Ok(days) => return days,
                 Err(missing) => self.read(&mut known, missing, None),
             }
         }
     }
+}
+
+fn regimens() -> impl Strategy<Value = Regimen> {
+    // Also cycles whose rests are long, and starts after all logs.
+    let cycle = (prop_oneof![1..4_u16, Just(21)], prop_oneof![1..4_u8, Just(7)], -30..400_i64);
+    let cycle = cycle.prop_map(|(active, rest, days)| {
+        Regimen::Cycle(Cycle::new(active, rest, plus(jiff::civil::date(2025, 3, 1), days)).unwrap())
+    });
+    prop_oneof![1 => Just(Regimen::Medicines), 1 => Just(Regimen::Continuous), 2 => cycle]
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -242,13 +299,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (back(), any::<bool>()).prop_map(|(days_back, has_bleeding)| Step::Put { days_back, has_bleeding }),
         5 => back().prop_map(|days_back| Step::Delete { days_back }),
         1 => (0..ZONES.len()).prop_map(|zone| Step::Move { zone }),
+        1 => regimens().prop_map(|regimen| Step::Choose { regimen }),
     ];
     let steps = prop_oneof![2 => run, 3 => one.prop_map(|step| vec![step])];
     prop::collection::vec(steps, 1..60).prop_map(|steps| steps.concat())
 }
 
-fn world(start: usize, zone: usize, page: usize) -> World {
+fn world(regimen: Regimen, start: usize, zone: usize, page: usize) -> World {
     World {
+        regimen,
         logs: BTreeMap::new(),
         now: STARTS[start].parse().unwrap(),
         zone: TimeZone::get(ZONES[zone]).unwrap(),
@@ -263,9 +322,9 @@ proptest! {
 
     #[test]
     fn summary_and_status_are_what_every_day_says(
-        steps in steps(), start in 0..STARTS.len(), zone in 0..ZONES.len(), page in 1..6_usize,
+        regimen in regimens(), steps in steps(), start in 0..STARTS.len(), zone in 0..ZONES.len(), page in 1..6_usize,
     ) {
-        let mut world = world(start, zone, page);
+        let mut world = world(regimen, start, zone, page);
         for step in &steps {
             let newest = world.summary.as_ref().map(|summary| summary.last_on);
             world.step(step);
@@ -278,9 +337,9 @@ proptest! {
 
     #[test]
     fn the_calendar_shows_what_every_day_says(
-        steps in steps(), start in 0..STARTS.len(), zone in 0..ZONES.len(), page in 1..6_usize, from in -80..10_i64, length in 0..60_i64,
+        regimen in regimens(), steps in steps(), start in 0..STARTS.len(), zone in 0..ZONES.len(), page in 1..6_usize, from in -80..10_i64, length in 0..60_i64,
     ) {
-        let mut world = world(start, zone, page);
+        let mut world = world(regimen, start, zone, page);
         steps.iter().for_each(|step| world.step(step));
         let from = plus(world.today(), from);
         let range = DateRange::new(from, plus(from, length)).unwrap();
@@ -298,7 +357,7 @@ proptest! {
 
 /// Logs as a line: `t` taken, `B` bleeding, anything else not logged; the last day is 2026-11-22.
 fn history(line: &str) -> World {
-    let mut world = world(0, 0, 2);
+    let mut world = world(Regimen::Continuous, 0, 0, 2);
     let last = jiff::civil::date(2026, 11, 22);
     let begin = plus(last, 1 - line.chars().count() as i64);
     for (index, day) in line.chars().enumerate().filter(|(_, day)| "tB".contains(*day)) {
@@ -313,7 +372,7 @@ fn the_streak_of_yesterday_stands_until_today_is_over() {
     let status = |line: &str| {
         let world = history(line);
         let today = world.today();
-        let status = world.summary.unwrap().status(today, false);
+        let status = Status::of(world.summary.as_ref(), world.regimen, today, false);
         (status.streak, status.consecutive_bleeding_days, status.is_resting, status.rest_days_left)
     };
     assert_eq!(status("ttt."), (3, 0, false, 0));

@@ -53,6 +53,9 @@ async fn a_user_signs_in_uses_the_service_and_deletes_everything() {
     assert!(me.set_cookies.is_empty(), "a session of today is not extended: {me:?}");
 
     // The profile.
+    assert_eq!((&me.json()["regimen"]["kind"], &me.json()["asksRegimen"]), (&json!("medicines"), &json!(true)));
+    let chosen = phone.put("/okusuri/api/me", &json!({ "regimen": { "kind": "continuous" } })).await.unwrap().json();
+    assert_eq!((&chosen["regimen"]["kind"], &chosen["asksRegimen"]), (&json!("continuous"), &json!(false)));
     let changed = phone.put("/okusuri/api/me", &json!({ "name": " あん ", "timeZone": "Europe/Paris" })).await.unwrap();
     assert_eq!((&changed.json()["name"], &changed.json()["timeZone"]), (&json!("あん"), &json!("Europe/Paris")));
     for (change, problem) in [
@@ -297,6 +300,8 @@ async fn a_migrated_session_stays_valid_and_gets_the_new_cookie() {
         email_verified: true,
         image: None,
         time_zone: "Asia/Tokyo".to_owned(),
+        regimen: None,
+        asks_regimen: false,
         sessions_from: None,
         sign_in_grants_added: None,
         deleting: None,

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{DayState, Log, Note, Summary};
+use domain::okusuri::{Cycle, DayState, Log, Note, Regimen, Status, Summary};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use okusuri_store::rows::MedicationLog;
@@ -47,18 +47,28 @@ async fn stored(logs: &Logs, user: &UserId) -> Vec<MedicationLog> {
     logs.page(user, LogRange::default(), Direction::Asc, 1_000, None).await.unwrap().items
 }
 
-/// Checks the stored summary against the summary computed from the stored logs.
-async fn check(logs: &Logs, user: &UserId) {
-    let rows = stored(logs, user).await;
-    let taken = rows.iter().filter(|row| row.is_taken);
-    let expected = Summary::of(taken.map(|row| Log { date: row.date, has_bleeding: row.has_bleeding }));
-    assert_eq!(logs.summary(user).await.unwrap(), expected);
+fn regimens() -> [Regimen; 3] {
+    [Regimen::Continuous, Regimen::Medicines, Regimen::Cycle(Cycle::new(3, 2, ago(8)).unwrap())]
 }
 
-/// A random change of one of the last `days` days.
+/// Checks the summary under each regimen against the summary computed from the stored logs.
+async fn check(logs: &Logs, user: &UserId) {
+    let rows = stored(logs, user).await;
+    for regimen in regimens() {
+        let log = |row: &MedicationLog| Log { date: row.date, has_bleeding: row.has_bleeding };
+        let counted = rows.iter().filter_map(|row| log(row).counted(row.is_taken, regimen));
+        assert_eq!(logs.under(regimen).summary(user).await.unwrap(), Summary::of(counted, regimen));
+    }
+}
+
+/// A random change of one of the last `days` days, or of the regimen.
 async fn change(logs: &Logs, user: &UserId, random: &mut fastrand::Rng, days: i64) {
     let date = ago(random.i64(0..days));
-    let outcome = match random.u8(0..10) {
+    // Of requests at once, some still have the profile of before a change of the regimen.
+    let other = logs.under(regimens()[random.usize(0..3)]);
+    let logs = if random.u8(0..6) == 0 { &other } else { logs };
+    let outcome = match random.u8(0..11) {
+        10 => logs.follow_regimen(user, now()).await.map(|()| None),
         0..3 => logs.delete(user, date, now()).await.map(|(_, summary)| summary),
         3 => {
             let dates: BTreeMap<_, _> = (0..5).map(|_| (ago(random.i64(0..days)), random.bool())).collect();
@@ -79,6 +89,7 @@ async fn summary_equals_stored_logs_after_any_changes() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     for seed in 0..6 {
+        let logs = logs.under(regimens()[seed as usize / 2]);
         let ann = user(&db.client, &format!("ann-{seed}"), "Asia/Tokyo").await.unwrap();
         let mut random = fastrand::Rng::with_seed(seed);
         // Few days, so that bleeding days are consecutive; or many, so that streaks are long.
@@ -99,6 +110,7 @@ async fn summary_equals_stored_logs_after_concurrent_changes() {
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
     for round in 0..8 {
+        let logs = logs.under(regimens()[round as usize % 3]);
         let writers = (0..3).map(|writer| {
             let (logs, ann) = (logs.clone(), ann.clone());
             tokio::spawn(async move {
@@ -111,6 +123,33 @@ async fn summary_equals_stored_logs_after_concurrent_changes() {
         futures::future::try_join_all(writers).await.unwrap();
         check(&logs, &ann).await;
     }
+}
+
+#[tokio::test]
+async fn a_summary_of_another_regimen_counts_for_nothing() {
+    let db = Database::start().await.unwrap();
+    let continuous = logs(&db);
+    let [_, medicines, cycle] = regimens().map(|regimen| continuous.under(regimen));
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    // Under the cycle it is a day of rest, so nothing counts.
+    let (_, summary) = cycle.put(&ann, &entry(ago(4), true), now()).await.unwrap();
+    assert_eq!(summary, None);
+    assert_eq!(continuous.status(&ann, ago(4)).await.unwrap().streak, 1);
+    for days in [3, 2, 1] {
+        cycle.put(&ann, &entry(ago(days), true), now()).await.unwrap();
+    }
+    let standing = async |logs: &Logs| {
+        let status = logs.status(&ann, TODAY).await.unwrap();
+        (status.streak, status.is_resting, status.rest_days_left)
+    };
+    assert_eq!(standing(&cycle).await, (3, true, 2));
+    assert_eq!(standing(&medicines).await, (4, false, 0));
+    assert_eq!(standing(&continuous).await, (0, true, 3));
+    check(&continuous, &ann).await;
+    let range = DateRange::new(ago(4), TODAY).unwrap();
+    let states = cycle.calendar(&ann, range, TODAY).await.unwrap().days.into_iter().map(|day| day.state);
+    let bleeding = DayState::Bleeding;
+    assert_eq!(states.collect::<Vec<_>>(), [DayState::Rest, bleeding, bleeding, bleeding, DayState::Rest]);
 }
 
 /// Counts the requests.
@@ -147,7 +186,7 @@ async fn logging_today_reads_only_summary_and_that_day() {
     let (written, summary) = counted.put(&ann, &entry(TODAY, false), now()).await.unwrap();
     assert!(matches!(written, LogWriteOutcome::New(_)));
     assert_eq!((summary.unwrap().streak_state.streak(), sent()), (301, 3), "the summary, the day, and the transaction");
-    assert_eq!((counted.status(&ann, TODAY).await.unwrap().unwrap().streak, sent()), (301, 1));
+    assert_eq!((counted.status(&ann, TODAY).await.unwrap().streak, sent()), (301, 1));
     // Yesterday is changed to bleeding: reads its log, the two before it, and today's.
     counted.put(&ann, &entry(ago(1), true), now()).await.unwrap();
     assert_eq!(sent(), 5);
@@ -189,7 +228,7 @@ async fn changed_log_keeps_its_note_and_unknown_attributes() {
 
     assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, LogWriteOutcome::Deleted(_)));
     assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, LogWriteOutcome::Nothing));
-    assert_eq!(logs.status(&ann, TODAY).await.unwrap(), None);
+    assert_eq!(logs.status(&ann, TODAY).await.unwrap(), Status::default());
     assert!(matches!(logs.put(&ann, &entry(TODAY, true), now()).await.unwrap().0, LogWriteOutcome::New(_)));
     check(&logs, &ann).await;
 }
@@ -223,17 +262,17 @@ async fn bleeding_without_medication_counts_as_an_unlogged_day() {
         (TODAY, true, false),
     ];
     assert_eq!(shown().await, ("none taken bleeding bleeding missed missed none".to_owned(), noted));
-    let status = logs.status(&ann, TODAY).await.unwrap().unwrap();
+    let status = logs.status(&ann, TODAY).await.unwrap();
     assert_eq!((status.streak, status.best_streak, status.logged_today), (0, 3, false));
     // Changed to taken: the third bleeding day begins the rest. The note stays.
     let (LogWriteOutcome::Changed(row), _) = logs.put(&ann, &entry(ago(2), true), now()).await.unwrap() else {
         panic!()
     };
     assert_eq!(row.note.as_deref(), Some("頭痛"));
-    assert!(logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
+    assert!(logs.status(&ann, TODAY).await.unwrap().is_resting);
     // Changed back to not taken: the rest ends.
     logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
-    assert!(!logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
+    assert!(!logs.status(&ann, TODAY).await.unwrap().is_resting);
     assert!(matches!(logs.delete(&ann, ago(2), now()).await.unwrap().0, LogWriteOutcome::Deleted(_)));
     check(&logs, &ann).await;
 }
@@ -278,15 +317,15 @@ async fn logs_of_other_writers_count_after_the_summary_is_deleted() {
     };
     // Without a summary, as after the migration.
     put(3).await;
-    assert_eq!(logs.status(&ann, ago(3)).await.unwrap().unwrap().streak, 1);
+    assert_eq!(logs.status(&ann, ago(3)).await.unwrap().streak, 1);
     logs.forget_summary(&ann).await.unwrap();
     logs.put(&ann, &entry(ago(2), false), now()).await.unwrap();
     check(&logs, &ann).await;
     put(4).await;
     logs.forget_summary(&ann).await.unwrap();
-    assert_eq!(logs.status(&ann, ago(2)).await.unwrap().unwrap().streak, 3);
+    assert_eq!(logs.status(&ann, ago(2)).await.unwrap().streak, 3);
     logs.put(&ann, &entry(ago(1), false), now()).await.unwrap();
-    assert_eq!(logs.status(&ann, TODAY).await.unwrap().unwrap().streak, 4);
+    assert_eq!(logs.status(&ann, TODAY).await.unwrap().streak, 4);
     check(&logs, &ann).await;
 }
 

@@ -44,6 +44,8 @@ export class OkusuriServer {
     email: 'mio@example.org',
     emailVerified: true,
     timeZone: 'Asia/Tokyo',
+    regimen: { kind: 'continuous' },
+    asksRegimen: false,
     createdAt: '2026-01-05T10:00:00Z',
   };
   /** @type {Json} */
@@ -199,7 +201,7 @@ export class OkusuriServer {
         if (rest.length === 0) return route.fulfill({ json: this.user });
         return route.fulfill({ json: { items: rest[0] === 'accounts' ? this.accounts : this.readings } });
       case 'PUT me':
-        Object.assign(this.user, body);
+        Object.assign(this.user, body, body.regimen && { asksRegimen: false });
         return route.fulfill({ json: this.user });
       case 'DELETE me':
         if (rest.length > 0) this.accounts = this.accounts.filter(({ provider }) => provider !== rest[1]);

@@ -5,6 +5,7 @@ import type { Day, Dose, Log } from '../../src/okusuri/api.ts';
 import { digitsOf } from '../../src/okusuri/signInCode.ts';
 import { deviceName } from '../../src/okusuri/device.ts';
 import { dayWithPending, dosePath, doseWithPending } from '../../src/okusuri/pendingWrites.ts';
+import { asksBleeding, choiceOf, PACKS } from '../../src/okusuri/regimen.ts';
 import { clockOf, lastClock, parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
 import type { Write } from '../../src/okusuri/writeQueue.ts';
 
@@ -13,6 +14,15 @@ test('a code is found in pasted text', () => {
     assert.equal(digitsOf(typed), '123456', typed);
   assert.equal(digitsOf('12345'), '12345');
   assert.equal(digitsOf(''), '');
+});
+
+test('a regimen is shown as the choice that makes it', () => {
+  const cycle = { kind: 'cycle', startOn: '2026-11-02' } as const;
+  assert.equal(choiceOf({ ...cycle, ...PACKS['24/4'] }), '24/4');
+  assert.equal(choiceOf({ ...cycle, activeDays: 24, restDays: 5 }), 'own');
+  assert.equal(choiceOf({ kind: 'continuous' }), 'continuous');
+  // An earlier version of the page has cached a user without a regimen.
+  assert.deepEqual([{}, { regimen: { kind: 'medicines' } } as const, null].map(asksBleeding), [true, false, true]);
 });
 
 test('times are parsed in several formats', () => {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use jiff::civil::{Date, date};
 
+use super::Regimen;
+
 /// The first day that can be logged.
 pub const FIRST_DATE: Date = date(1900, 1, 1);
 
@@ -18,9 +20,10 @@ pub struct Log {
 
 impl Log {
     /// The log as streak, rest and adherence count it. A day without the medication counts as a day
-    /// without a log: its bleeding is shown, and does not start a rest.
-    pub fn counted(self, is_taken: bool) -> Option<Self> {
-        is_taken.then_some(self)
+    /// without a log, and so does a day of rest of a cycle: its bleeding is shown, and does not
+    /// start a rest.
+    pub fn counted(self, is_taken: bool, regimen: Regimen) -> Option<Self> {
+        (is_taken && regimen.rest_left(self.date) == 0).then_some(self)
     }
 }
 

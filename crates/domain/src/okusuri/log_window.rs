@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use super::streak::days_before;
-use super::{Log, REST_DAYS};
+use super::{Log, REST_DAYS, Regimen};
 
 /// The logs that have to be read before a question can be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -111,10 +111,18 @@ impl LogWindow {
 
     /// The last day before `date` that is an anchor. Three bleeding days in a row may start a rest;
     /// a day that such a rest could cover and that is not its last is no anchor.
-    pub(super) fn anchor(&self, date: Date, anchor: Anchor) -> Result<Date, MissingLogs> {
+    pub(super) fn anchor(&self, date: Date, anchor: Anchor, regimen: Regimen) -> Result<Date, MissingLogs> {
         let mut day = date;
         loop {
             day = days_before(day, 1);
+            if regimen != Regimen::Continuous {
+                // No rest follows from logs: the calendar says which days are due.
+                self.reaches_back_to(day)?;
+                if anchor == Anchor::Rest || (self.log(day).is_none() && regimen.rest_left(day) == 0) {
+                    return Ok(day);
+                }
+                continue;
+            }
             // A rest that continues after `day` has its three bleeding days in this range.
             self.reaches_back_to(days_before(day, u32::from(REST_DAYS) + 1))?;
             let is_calm = match anchor {

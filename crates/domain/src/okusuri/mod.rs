@@ -7,6 +7,7 @@ mod log_window;
 mod medicine;
 mod month;
 mod notification;
+mod regimen;
 mod reminder;
 pub mod sign_in;
 mod streak;
@@ -22,6 +23,7 @@ pub use medicine::{
 };
 pub use month::{ADHERENCE_DAYS, Adherence, Day, DayState, adherence_range, days};
 pub use notification::{Language, PUSH_FAILURE_PAUSE, PUSH_FAILURES_MAX, Platform, PlatformError, SUBSCRIPTIONS_MAX};
+pub use regimen::{Cycle, Regimen, RegimenError};
 pub use reminder::{
     REMINDER_LATE_MAX, REMINDER_TIME_DEFAULT, ReminderDecision, decide_reminder, due_on, local_date, next_due,
 };

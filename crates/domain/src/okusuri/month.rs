@@ -4,6 +4,7 @@ use jiff::civil::Date;
 
 use super::log_window::{Anchor, LogWindow, MissingLogs};
 use super::streak::{StreakState, days_before};
+use super::{Log, Regimen};
 use crate::calendar::DateRange;
 
 /// The state of a day in the calendar.
@@ -52,19 +53,30 @@ pub struct Day {
 ///
 /// # Errors
 /// The logs that `known` lacks.
-pub fn days(range: DateRange, today: Date, first_on: Option<Date>, known: &LogWindow) -> Result<Vec<Day>, MissingLogs> {
+pub fn days(
+    range: DateRange,
+    today: Date,
+    first_on: Option<Date>,
+    regimen: Regimen,
+    known: &LogWindow,
+) -> Result<Vec<Day>, MissingLogs> {
     known.reaches(range.to())?;
-    let anchor = known.anchor(range.from(), Anchor::Rest)?;
+    let anchor = known.anchor(range.from(), Anchor::Rest, regimen)?;
+    let is_before_first = |date| first_on.is_none_or(|first| date < first);
+    // A cycle that began before the first log is shown from its start.
+    let is_before_all =
+        |date| is_before_first(date) && matches!(regimen, Regimen::Cycle(cycle) if date < cycle.start());
     let walked = std::iter::successors(anchor.tomorrow().ok(), |day| day.tomorrow().ok());
     let days = walked.take_while(|day| *day <= range.to()).scan(StreakState::START, |streak_state, date| {
         let log = known.log(date);
-        *streak_state = streak_state.next(log);
+        *streak_state = streak_state.next(log.map(|has_bleeding| regimen.starts_rest(Log { date, has_bleeding })));
         let state = match (*streak_state, log) {
             (StreakState::Resting { .. }, _) => DayState::Rest,
+            _ if regimen.rest_left(date) > 0 && !is_before_all(date) => DayState::Rest,
             (_, Some(true)) => DayState::Bleeding,
             (_, Some(false)) => DayState::Taken,
             (_, None) if date > today => DayState::Future,
-            (_, None) if date == today || first_on.is_none_or(|first| date < first) => DayState::None,
+            (_, None) if date == today || is_before_first(date) => DayState::None,
             (_, None) => DayState::Missed,
         };
         Some(Day { date, log, state })

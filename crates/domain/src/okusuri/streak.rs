@@ -30,7 +30,8 @@ impl StreakState {
     /// The state before the first log, and after a missed day.
     pub const START: Self = Self::Taking { streak: 0, bleeding: 0 };
 
-    /// The state of the next day: logged with or without bleeding, or not logged.
+    /// The state of the next day: logged with or without bleeding that may start a rest, or not
+    /// logged.
     pub fn next(self, has_bleeding: Option<bool>) -> Self {
         let (streak, bleeding) = match self {
             Self::Taking { bleeding: BLEEDING_DAYS_MAX.., .. } => return Self::Resting { left: REST_DAYS },
@@ -59,12 +60,6 @@ impl StreakState {
             Self::Resting { .. } => 0,
         }
     }
-}
-
-/// The number of days between two dates, excluding both; 0 for consecutive dates.
-pub(super) fn days_between(earlier: Date, later: Date) -> u32 {
-    // Two dates are less than eight million days apart.
-    u32::try_from((later - earlier).get_days() - 1).unwrap_or(0)
 }
 
 /// The date this many days earlier, or the earliest possible date.

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
-use super::Log;
 use super::log_window::{Anchor, LogWindow, MissingLogs};
-use super::streak::{BLEEDING_DAYS_MAX, REST_DAYS, StreakState, days_before, days_between};
+use super::streak::{BLEEDING_DAYS_MAX, REST_DAYS, StreakState, days_before};
+use super::{Log, Regimen};
 
 /// Past streaks: the number of streaks of each length in days.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub struct Summary {
     pub logs: u32,
     /// The past streaks; the current one is in `streak_state`.
     pub runs: PastStreaks,
+    /// The regimen that all of this was computed under. Under another one it is worth nothing.
+    pub regimen: Regimen,
 }
 
 /// A change of a day.
@@ -98,25 +100,39 @@ pub enum SummaryError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
     /// Days in a row, including today if it is logged. An unlogged today does not end the streak. 0
-    /// in a rest.
+    /// in a rest that bleeding started; a rest of a cycle keeps it.
     pub streak: u32,
     /// The longest streak ever.
     pub best_streak: u32,
-    /// Bleeding days in a row; 0 in a rest.
+    /// Bleeding days in a row that may start a rest; 0 in a rest, and under other regimens.
     pub consecutive_bleeding_days: u8,
     /// Whether today is a day of rest.
     pub is_resting: bool,
     /// The remaining days of rest, including today.
     pub rest_days_left: u8,
-    /// Whether today is logged.
+    /// Whether today has a log that counts.
     pub logged_today: bool,
     /// The day of the newest log.
     pub last_log_on: Option<Date>,
 }
 
+impl Status {
+    /// The status on `today` of a user with this summary, or without any log. Future logs exist
+    /// after the user moved to an earlier time zone, and they count. In that case `is_logged` says
+    /// whether today is logged, because the summary does not know it.
+    pub fn of(summary: Option<&Summary>, regimen: Regimen, today: Date, is_logged: bool) -> Self {
+        let status = summary.map_or_else(Self::default, |summary| summary.status(today, is_logged));
+        match regimen.rest_left(today) {
+            0 => status,
+            rest_days_left => Self { is_resting: true, rest_days_left, ..status },
+        }
+    }
+}
+
 /// A walk from log to log that computes the streak.
 #[derive(Debug, Clone, PartialEq)]
 struct Walk {
+    regimen: Regimen,
     on: Date,
     streak_state: StreakState,
     /// The lengths of the streaks that ended on the way.
@@ -125,8 +141,8 @@ struct Walk {
 
 impl Walk {
     fn log(&mut self, log: Log) {
-        let before = self.streak_state.skip(days_between(self.on, log.date));
-        let streak_state = before.next(Some(log.has_bleeding));
+        let before = self.streak_state.skip(self.regimen.active_between(self.on, log.date));
+        let streak_state = before.next(Some(self.regimen.starts_rest(log)));
         let streak = self.streak_state.streak();
         if streak > 0 && streak_state.streak() != streak + 1 {
             self.ended.push(streak);
@@ -141,20 +157,26 @@ impl Walk {
 
 impl Summary {
     /// The summary of all logs, oldest first, at most one for each day. `None` without logs.
-    pub fn of(logs: impl IntoIterator<Item = Log>) -> Option<Self> {
-        logs.into_iter().fold(None, |summary, log| Some(Self::append(summary, log)))
+    pub fn of(logs: impl IntoIterator<Item = Log>, regimen: Regimen) -> Option<Self> {
+        logs.into_iter().fold(None, |summary, log| Some(Self::append(summary, log, regimen)))
     }
 
-    /// The summary after one more log that is newer than all others.
-    pub fn append(summary: Option<Self>, log: Log) -> Self {
+    /// The summary after one more log that is newer than all others; `regimen` is that of the
+    /// first.
+    pub fn append(summary: Option<Self>, log: Log, regimen: Regimen) -> Self {
         let Some(mut summary) = summary else {
-            let streak_state = StreakState::START.next(Some(log.has_bleeding));
-            return Self { first_on: log.date, last_on: log.date, streak_state, logs: 1, runs: PastStreaks::default() };
+            let streak_state = StreakState::START.next(Some(regimen.starts_rest(log)));
+            let (first_on, last_on) = (log.date, log.date);
+            return Self { first_on, last_on, streak_state, logs: 1, runs: PastStreaks::default(), regimen };
         };
-        let mut walk = Walk { on: summary.last_on, streak_state: summary.streak_state, ended: Vec::new() };
+        let mut walk = summary.walk(summary.last_on, summary.streak_state);
         walk.log(log);
         walk.ended.into_iter().for_each(|length| summary.runs.add(length));
         Self { last_on: walk.on, streak_state: walk.streak_state, logs: summary.logs + 1, ..summary }
+    }
+
+    fn walk(&self, on: Date, streak_state: StreakState) -> Walk {
+        Walk { regimen: self.regimen, on, streak_state, ended: Vec::new() }
     }
 
     /// The days of the oldest and the newest log.
@@ -228,9 +250,9 @@ impl Summary {
     fn approach(&self, change: LogChange, known: &LogWindow) -> Result<Walk, SummaryError> {
         let date = change.date();
         let takes_last = change == LogChange::Delete(self.last_on);
-        let walk = |on, streak_state| Ok(Walk { on, streak_state, ended: Vec::new() });
+        let walk = |on, streak_state| Ok(self.walk(on, streak_state));
         let streak = self.streak_state.streak();
-        let run_begins = days_before(self.last_on, streak.saturating_sub(1));
+        let run_begins = self.regimen.active_days_before(self.last_on, streak.saturating_sub(1));
         if takes_last && self.logs == 1 {
             return walk(days_before(date, 1), StreakState::START);
         }
@@ -238,28 +260,26 @@ impl Summary {
         // two earlier days count for bleeding: a third one would have started a rest.
         let is_in_run = streak > 0 && run_begins <= date;
         if is_in_run && !(takes_last && streak == 1) {
-            let from = run_begins.max(days_before(date, 2));
+            let from = run_begins.max(self.regimen.active_days_before(date, 2));
             known.reaches_back_to(from)?;
-            let days = days_between(run_begins, from.tomorrow().map_err(|_| SummaryError::Mismatch)?);
+            let days = self.regimen.active_days(run_begins, from);
             return walk(days_before(from, 1), StreakState::Taking { streak: days, bleeding: 0 });
         }
         // When the newest log is deleted, the log before it becomes the newest; its state has to be
         // computed.
         let end = if takes_last { known.last_before(date)?.ok_or(SummaryError::Mismatch)? } else { date };
-        walk(known.anchor(end, Anchor::Streak)?, StreakState::START)
+        walk(known.anchor(end, Anchor::Streak, self.regimen)?, StreakState::START)
     }
 
-    /// The status of the user on `today`. Future logs exist after the user moved to an earlier time
-    /// zone, and they count. In that case `is_logged` says whether today is logged, because the
-    /// summary does not know it.
-    pub fn status(&self, today: Date, is_logged: bool) -> Status {
+    /// [`Status::of`], without the rests of a cycle.
+    fn status(&self, today: Date, is_logged: bool) -> Status {
         let best_streak = self.best_streak();
         let status = Status { best_streak, last_log_on: Some(self.last_on), ..Status::default() };
         let logged_today = self.last_on == today || (self.last_on > today && is_logged);
         let streak_state = if self.last_on >= today {
             self.streak_state
         } else {
-            let yesterday = self.streak_state.skip(days_between(self.last_on, today));
+            let yesterday = self.streak_state.skip(self.regimen.active_between(self.last_on, today));
             match yesterday.next(None) {
                 resting @ StreakState::Resting { .. } => resting,
                 // After a rest, an unlogged today is not missed yet.

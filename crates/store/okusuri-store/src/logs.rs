@@ -2,7 +2,7 @@
 
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Day, LogWindow, MissingLogs, Status, Summary, days};
+use domain::okusuri::{Day, Log, LogWindow, MissingLogs, Regimen, Status, Summary, days};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -51,12 +51,18 @@ pub struct Calendar {
 #[derive(Debug, Clone)]
 pub struct Logs {
     pub(super) table: Table,
+    pub(super) regimen: Regimen,
 }
 
 impl Logs {
-    /// The logs in `table`.
+    /// The logs in `table`, of users of the default regimen.
     pub fn new(table: &Table) -> Self {
-        Self { table: table.clone() }
+        Self { table: table.clone(), regimen: Regimen::default() }
+    }
+
+    /// The same for users of another regimen. What follows from the logs is computed under it.
+    pub fn under(&self, regimen: Regimen) -> Self {
+        Self { table: self.table.clone(), regimen }
     }
 
     /// The log of a day, as of the last write.
@@ -88,23 +94,23 @@ impl Logs {
         Ok(Page { items: page.rows, next, skipped: 0 })
     }
 
-    /// How a user stands today. `None` without any log.
-    pub async fn status(&self, user: &UserId, today: Date) -> Result<Option<Status>, StoreError> {
+    /// How a user stands today.
+    pub async fn status(&self, user: &UserId, today: Date) -> Result<Status, StoreError> {
         let summary = self.summary(user).await?;
         self.status_of(user, summary.as_ref(), today).await
     }
 
     /// The current status of a user with this summary. Future days exist only after the user moved
     /// to an earlier time zone; only then is a log read.
-    pub async fn status_of(
-        &self,
-        user: &UserId,
-        summary: Option<&Summary>,
-        today: Date,
-    ) -> Result<Option<Status>, StoreError> {
-        let Some(summary) = summary else { return Ok(None) };
-        let is_logged = summary.last_on > today && self.get(user, today).await?.is_some_and(|log| log.is_taken);
-        Ok(Some(summary.status(today, is_logged)))
+    pub async fn status_of(&self, user: &UserId, summary: Option<&Summary>, today: Date) -> Result<Status, StoreError> {
+        let is_ahead = summary.is_some_and(|summary| summary.last_on > today);
+        let is_logged = is_ahead && self.get(user, today).await?.is_some_and(|log| self.counted(&log).is_some());
+        Ok(Status::of(summary, self.regimen, today, is_logged))
+    }
+
+    /// What counts of a log.
+    pub(super) fn counted(&self, log: &MedicationLog) -> Option<Log> {
+        log.counted(self.regimen)
     }
 
     /// Each day of a range. Before it, only as much is read as can tell whether it begins in a
@@ -116,7 +122,7 @@ impl Logs {
         let mut known = LogWindow::at(range.from(), (first_on.unwrap_or(range.from()), range.to()));
         let mut logs = Vec::new();
         for page in 0..PAGES_MAX {
-            let missing = match days(range, today, first_on, &known) {
+            let missing = match days(range, today, first_on, self.regimen, &known) {
                 Ok(days) => {
                     logs.retain(|log: &MedicationLog| range.from() <= log.date && log.date <= range.to());
                     logs.sort_by_key(|log| log.date);
@@ -144,7 +150,7 @@ impl Logs {
             MissingLogs::Later => ((known.to(), None), Direction::Asc),
         };
         let page = self.query(user, range, direction, limit, true).await?;
-        let logs = page.rows.iter().filter_map(MedicationLog::counted);
+        let logs = page.rows.iter().filter_map(|log| self.counted(log));
         let unread = match missing {
             MissingLogs::Earlier => known.from(),
             MissingLogs::Later => known.to().and_then(|to| to.yesterday().ok()),

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
-use domain::okusuri::Email;
+use domain::okusuri::{Email, Regimen};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, Item, Key, PROFILE, n, s};
@@ -70,6 +70,9 @@ impl NewUser {
             email_verified: email.is_some(),
             image: None,
             time_zone: self.time_zone.clone(),
+            // What suits everybody until the user has been asked.
+            regimen: Some(Regimen::Medicines),
+            asks_regimen: true,
             sessions_from: None,
             sign_in_grants_added: None,
             deleting: None,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use domain::UserId;
-use domain::okusuri::{Log, LogChange, LogWindow, Note, Summary, SummaryError};
+use domain::okusuri::{Log, LogChange, LogWindow, Note, Regimen, Summary, SummaryError};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use uuid::Uuid;
@@ -61,8 +61,8 @@ struct Before {
 
 impl Before {
     /// `None` when it has to be computed from all logs: there is none, or it is stale.
-    fn summary(&self) -> Option<Option<Summary>> {
-        self.row.as_ref()?.summary()
+    fn summary(&self, regimen: Regimen) -> Option<Option<Summary>> {
+        self.row.as_ref()?.summary(regimen)
     }
 }
 
@@ -81,7 +81,7 @@ impl Logs {
         now: Timestamp,
     ) -> Result<(LogWriteOutcome, Option<Summary>), WriteError> {
         let decide = |was: Option<MedicationLog>| entry.over(user, was, now);
-        let counted = entry.log.counted(entry.is_taken);
+        let counted = entry.log.counted(entry.is_taken, self.regimen);
         self.change(user, counted.map_or(LogChange::Delete(entry.log.date), LogChange::Put), decide, now).await
     }
 
@@ -115,7 +115,7 @@ impl Logs {
                 let decide = |entry: &LogEntry| entry.over(user, rows.get(&entry.log.date).cloned(), now);
                 let written: Vec<_> = entries.iter().map(decide).collect();
                 rows.extend(written.iter().filter_map(LogWriteOutcome::row).map(|row| (row.date, row.clone())));
-                summary = Summary::of(rows.values().filter_map(MedicationLog::counted));
+                summary = self.summary_of(&rows);
                 if self.write(user, &before, &written, summary.as_ref(), now).await? {
                     all_written.extend(written);
                     break;
@@ -141,10 +141,26 @@ impl Logs {
 
     /// The summary of a user's logs, as of the last write. One that is not there is computed.
     pub async fn summary(&self, user: &UserId) -> Result<Option<Summary>, StoreError> {
-        match self.before(user).await?.summary() {
+        match self.before(user).await?.summary(self.regimen) {
             Some(summary) => Ok(summary),
-            None => Ok(Summary::of(self.by_date(user).await?.values().filter_map(MedicationLog::counted))),
+            None => Ok(self.summary_of(&self.by_date(user).await?)),
         }
+    }
+
+    /// Stores the summary under a regimen that has just been chosen. If a change of a log is faster,
+    /// or this fails, each reading computes it, until the next change of a log stores it.
+    pub async fn follow_regimen(&self, user: &UserId, now: Timestamp) -> Result<(), WriteError> {
+        let before = self.before(user).await?;
+        if before.row.is_none() || before.summary(self.regimen).is_some() {
+            return Ok(());
+        }
+        let summary = self.summary_of(&self.by_date(user).await?);
+        let summary = summary_after(user, &before, summary.as_ref(), self.regimen, now)?;
+        Transaction::of_user(&self.table, user)?.change(summary)?.write_of_user().await.map(drop)
+    }
+
+    fn summary_of(&self, rows: &BTreeMap<Date, MedicationLog>) -> Option<Summary> {
+        Summary::of(rows.values().filter_map(|log| self.counted(log)), self.regimen)
     }
 
     /// Says of the summary, if there is one, that it does not fit the logs any more, since some are
@@ -200,11 +216,11 @@ impl Logs {
         decide: impl Fn(Option<MedicationLog>) -> LogWriteOutcome,
     ) -> Result<LogDecision, StoreError> {
         let date = change.date();
-        if let Some(summary) = before.summary() {
+        if let Some(summary) = before.summary(self.regimen) {
             let is_newest = summary.as_ref().is_none_or(|summary| summary.last_on < date);
             // Read after the summary: whoever changes it from then on moves the summary's version.
             let row = self.get(user, date).await?;
-            let was = row.as_ref().and_then(MedicationLog::counted);
+            let was = row.as_ref().and_then(|log| self.counted(log));
             let written = decide(row);
             match (summary, change) {
                 // Nothing that counts is another than before: a note, or a day without the
@@ -213,7 +229,7 @@ impl Logs {
                     return Ok(LogDecision { written, summary });
                 }
                 (summary, LogChange::Put(log)) if is_newest => {
-                    return Ok(LogDecision { written, summary: Some(Summary::append(summary, log)) });
+                    return Ok(LogDecision { written, summary: Some(Summary::append(summary, log, self.regimen)) });
                 }
                 (Some(summary), _) => {
                     let was = was.map(|log| log.has_bleeding);
@@ -230,7 +246,7 @@ impl Logs {
         let mut rows = self.by_date(user).await?;
         let written = decide(rows.remove(&date));
         rows.extend(written.row().map(|row| (date, row.clone())));
-        Ok(LogDecision { written, summary: Summary::of(rows.values().filter_map(MedicationLog::counted)) })
+        Ok(LogDecision { written, summary: self.summary_of(&rows) })
     }
 
     /// The summary after a change of a day up to the newest log's; `None` when it does not fit the
@@ -265,8 +281,13 @@ impl Logs {
         if written.iter().all(LogWriteOutcome::is_nothing) {
             return Ok(true);
         }
-        let mut actions =
-            Transaction::of_user(&self.table, user)?.change(summary_after(user, before, summary, now)?)?;
+        let mut actions = Transaction::of_user(&self.table, user)?.change(summary_after(
+            user,
+            before,
+            summary,
+            self.regimen,
+            now,
+        )?)?;
         // Without a condition of their own: of all who write logs of a user, the summary's version
         // lets one through.
         for written in written {
@@ -288,11 +309,12 @@ fn summary_after(
     user: &UserId,
     before: &Before,
     summary: Option<&Summary>,
+    regimen: Regimen,
     now: Timestamp,
 ) -> Result<Upsert, StoreError> {
     let read = before.row.as_ref().map(|row| row.version);
     let created_at = before.row.as_ref().map_or(now, |row| row.created_at);
-    let row = Upsert::new(&LogSummary::new(user.as_str(), summary, read.unwrap_or(0) + 1, created_at, now))?;
+    let row = Upsert::new(&LogSummary::new(user.as_str(), summary, regimen, read.unwrap_or(0) + 1, created_at, now))?;
     // Stops a change that was conditional_upsert on older logs: each of them moves the version.
     Ok(match read {
         None => row.when("attribute_not_exists(PK)", Vec::new()),

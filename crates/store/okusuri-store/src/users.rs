@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
+use domain::okusuri::Regimen;
 use jiff::Timestamp;
 use serde_bytes::ByteBuf;
 
@@ -23,6 +24,8 @@ pub struct ProfileChange {
     pub name: Option<String>,
     /// An IANA name that exists.
     pub time_zone: Option<String>,
+    /// The regimen. The user is not asked for it any more.
+    pub regimen: Option<Regimen>,
 }
 
 /// The users of a table. Its requests are `GetItem`, `UpdateItem` and `TransactWriteItems`.
@@ -46,12 +49,12 @@ impl Users {
         now: Timestamp,
     ) -> Result<Option<User>, StoreError> {
         let mut request = self.table.update_item(profile(&user.user_id).item());
-        let (mut sets, mut remove) = (vec!["UpdatedAt = :now"], "");
+        let (mut sets, mut removes) = (vec!["UpdatedAt = :now"], Vec::new());
         request = request.expression_attribute_values(":now", s(now.to_string()));
         if let Some(name) = &change.name {
             request = request.expression_attribute_names("#Name", "Name");
             if name.is_empty() {
-                remove = " REMOVE #Name";
+                removes.push("#Name");
             } else {
                 sets.push("#Name = :name");
                 request = request.expression_attribute_values(":name", s(name));
@@ -63,6 +66,12 @@ impl Users {
             request = request.expression_attribute_names("#TimeZone", "TimeZone");
             request = request.expression_attribute_values(":zone", s(time_zone));
         }
+        if let Some(regimen) = change.regimen {
+            sets.push("Regimen = :regimen");
+            removes.push("AsksRegimen");
+            request = request.expression_attribute_values(":regimen", s(regimen.to_string()));
+        }
+        let remove = if removes.is_empty() { String::new() } else { format!(" REMOVE {}", removes.join(", ")) };
         request = request.update_expression(format!("SET {}{remove}", sets.join(", ")));
         let (condition, values) = signed_in_still(user);
         for (name, value) in values {

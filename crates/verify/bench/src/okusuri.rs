@@ -101,6 +101,8 @@ impl Own {
             email_verified: true,
             image: None,
             time_zone: "Asia/Tokyo".to_owned(),
+            regimen: None,
+            asks_regimen: false,
             sessions_from: None,
             sign_in_grants_added: None,
             deleting: None,
@@ -137,7 +139,7 @@ impl Own {
         let status = Logs::new(&store_base::Table::new(self.client.clone(), &self.table.name))
             .status(&user_id()?, today())
             .await?;
-        ensure!(status.is_some_and(|status| status.streak > 0), "no streak: {status:?}");
+        ensure!(status.streak > 0, "no streak: {status:?}");
         Ok(self.meter.take())
     }
 

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
-use domain::okusuri::{Log, Summary};
+use domain::okusuri::{Log, Regimen, Summary};
 use fastrand::Rng;
 use jiff::civil::Date;
 use jiff::{Span, Timestamp};
@@ -84,9 +84,11 @@ impl Okusuri {
             for date in found.keys().filter(|date| !diary.days.contains_key(date)) {
                 logged.mistake(format!("{user} {date}: nobody has logged it"));
             }
-            let expected =
-                Summary::of(found.iter().map(|(date, has_bleeding)| Log { date: *date, has_bleeding: *has_bleeding }));
-            let summary = logs.summary(&id).await?;
+            let regimen = regimen(stack, user).await?;
+            let log = |(date, has_bleeding): (&Date, &bool)| Log { date: *date, has_bleeding: *has_bleeding };
+            let counted = found.iter().map(log).filter_map(|log| log.counted(true, regimen));
+            let expected = Summary::of(counted, regimen);
+            let summary = logs.under(regimen).summary(&id).await?;
             streaks.expect(summary == expected, || format!("{user}: {summary:?}, not {expected:?}"));
             let doses = doses(stack, user).await?;
             for (dose, is_there) in &diary.doses {
@@ -98,6 +100,15 @@ impl Okusuri {
         }
         Ok(vec![logged, streaks, taken])
     }
+}
+
+/// The regimen that a user has chosen, or was given.
+async fn regimen(stack: &Stack, user: &str) -> Result<Regimen> {
+    let profile = stack.dynamodb().get_item().table_name(Database::OKUSURI).consistent_read(true);
+    let profile = profile.key("PK", AttributeValue::S(format!("USER#{user}")));
+    let profile = profile.key("SK", AttributeValue::S("PROFILE".to_owned())).send().await?;
+    let text = profile.item().and_then(|item| item.get("Regimen")?.as_s().ok());
+    Ok(text.context("no regimen")?.parse()?)
 }
 
 /// The doses in a user's partition, as `DOSE#<date>#<time>#<medicine>`.
@@ -147,6 +158,7 @@ async fn live(world: &World, rng: &mut Rng, browser: &mut Browser) -> Diary {
         match (rng.u8(..8), &medicine) {
             (0 | 1, Some(medicine)) => dose(world, rng, browser, &mut diary, (date, medicine)).await,
             (2, _) => delete(world, rng, browser, &mut diary, date).await,
+            (3, _) => choose(world, rng, browser, date).await,
             _ => log(world, rng, browser, &mut diary, date).await,
         }
     }
@@ -170,6 +182,16 @@ async fn log(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut Di
     let body = json!({ "hasBleeding": has_bleeding });
     let outcome = send(world, rng, browser, Method::PUT, &format!("/okusuri/api/logs/{date}"), &body).await;
     diary.now(date, Some(has_bleeding), &outcome);
+}
+
+async fn choose(world: &World, rng: &mut Rng, browser: &mut Browser, start: Date) {
+    let regimen = match rng.u8(..4) {
+        0 => json!({ "kind": "medicines" }),
+        1 => json!({ "kind": "continuous" }),
+        _ => json!({ "kind": "cycle", "activeDays": 3, "restDays": 2, "startOn": start.to_string() }),
+    };
+    let body = json!({ "regimen": regimen });
+    send(world, rng, browser, Method::PUT, "/okusuri/api/me", &body).await;
 }
 
 async fn delete(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut Diary, date: Date) {

@@ -183,6 +183,43 @@ async fn bleeding_can_be_logged_without_the_medication() {
 }
 
 #[tokio::test]
+async fn a_regimen_is_chosen_and_counts_all_days_anew() {
+    let world = World::new().await;
+    const ME: &str = "PUT /okusuri/api/me";
+    for days in 18..=20 {
+        let date = format!("2026-11-{days}");
+        world.json("ann", &format!("PUT {LOG}"), &[&date], json!({ "hasBleeding": true })).await;
+    }
+    let me = world.get("ann", "GET /okusuri/api/me", &[]).await;
+    assert_eq!((&me["regimen"], &me["asksRegimen"]), (&json!({ "kind": "continuous" }), &json!(false)));
+    let standing = async || {
+        let status = world.get("ann", "GET /okusuri/api/status", &[]).await;
+        (status["streak"].clone(), status["isResting"].clone(), status["restDaysLeft"].clone())
+    };
+    assert_eq!(standing().await, (json!(0), json!(true), json!(3)));
+    let cycle = json!({ "kind": "cycle", "activeDays": 21, "restDays": 7, "startOn": "2026-10-31" });
+    let (status, me) = world.json("ann", ME, &[], json!({ "regimen": cycle })).await;
+    assert_eq!((status, &me["regimen"]), (200, &cycle));
+    assert_eq!(standing().await, (json!(3), json!(true), json!(6)));
+    let month = world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-11"]).await;
+    assert_eq!([19, 20, 26, 27].map(|day| month["days"][day]["state"].clone()), ["bleeding", "rest", "rest", "future"]);
+    // Another change keeps the regimen, and an invalid one does nothing.
+    assert_eq!(world.json("ann", ME, &[], json!({ "name": "Ann" })).await.1["regimen"], cycle);
+    for invalid in [
+        json!({ "kind": "own" }),
+        json!({ "kind": "medicines", "activeDays": 21 }),
+        json!({ "kind": "cycle", "activeDays": 0, "restDays": 7, "startOn": "2026-10-31" }),
+        json!({ "kind": "cycle", "activeDays": 21, "restDays": 7, "startOn": "yesterday" }),
+    ] {
+        let refused = world.json("ann", ME, &[], json!({ "regimen": invalid })).await;
+        assert_eq!(problem(&refused), (400, "invalid-body"), "{invalid}");
+    }
+    assert_eq!(standing().await, (json!(3), json!(true), json!(6)));
+    world.json("ann", ME, &[], json!({ "regimen": { "kind": "medicines" } })).await;
+    assert_eq!(standing().await, (json!(0), json!(false), json!(0)), "the 21st was missed");
+}
+
+#[tokio::test]
 async fn logs_are_paged_with_cursors_bound_to_their_list() {
     let world = World::new().await;
     for day in 10..20 {

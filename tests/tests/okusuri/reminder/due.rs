@@ -86,12 +86,19 @@ async fn a_resting_user_is_not_reminded() {
         let log = domain::okusuri::Log { date: day.parse().unwrap(), has_bleeding: true };
         logs.put(&ann, &LogEntry { log, is_taken: true, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
     }
+    // A cycle rests without any log.
+    let bob = scene.user("bob", "Asia/Tokyo").await;
+    let cycle = Cycle::new(21, 4, "2026-11-01".parse().unwrap()).unwrap();
+    let profile = User { regimen: Some(Regimen::Cycle(cycle)), ..scene.profile(&bob).await };
+    put(&scene.db.client, &profile).await.unwrap();
     for day in 22..=25 {
         let report = scene.run(&format!("2026-11-{day}T13:00:00Z")).await;
-        assert_eq!(report, Report { resting: 1, ..Report::default() }, "{day}");
+        assert_eq!(report, Report { resting: 2, ..Report::default() }, "{day}");
     }
-    scene.run("2026-11-26T13:00:00Z").await;
-    assert_eq!(scene.reminded(), [was("ann", "2026-11-26")]);
+    assert_eq!(scene.run("2026-11-26T13:00:00Z").await, Report { reminded: 2, ..Report::default() });
+    let mut reminded = scene.reminded();
+    reminded.sort();
+    assert_eq!(reminded, [was("ann", "2026-11-26"), was("bob", "2026-11-26")]);
 }
 
 #[tokio::test]

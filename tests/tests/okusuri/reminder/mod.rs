@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use domain::UserId;
-use domain::okusuri::Platform;
+use domain::okusuri::{Cycle, Platform, Regimen};
 use futures::future::join_all;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};

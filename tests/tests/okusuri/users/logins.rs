@@ -114,7 +114,7 @@ async fn the_first_code_removes_the_earlier_name_and_picture() {
     let service = Service::start().await;
     let (_, entered) = service.enter("ann", now()).await;
     let id = UserId::new(&entered.user.user_id).unwrap();
-    let name = ProfileChange { name: Some("Call +1 900 0000".to_owned()), time_zone: None };
+    let name = ProfileChange { name: Some("Call +1 900 0000".to_owned()), ..ProfileChange::default() };
     let set = async |user: &User| {
         let picture = service.users.set_image(user, "image/png", b"a picture", now()).await.unwrap();
         (picture, service.users.change(user, &name, now()).await.unwrap())

@@ -183,6 +183,28 @@ export const en = {
   display: 'Language and display',
   otherPages: 'Other Tidemark pages',
 
+  regimen: 'Regimen',
+  regimenQuestion: 'How do you take your medicine?',
+  regimenLead:
+    'Your choice decides which days are rest days, and whether you are asked about bleeding. Earlier days are counted by it, too. You can change it in Settings.',
+  regimenNoAdvice: 'This is no medical advice. Choose what your doctor or pharmacist has told you.',
+  regimens: {
+    medicines: { name: 'Medicines only', is: 'Every day, without rest days. You are not asked about bleeding.' },
+    continuous: {
+      name: 'Continuous, with rest rules',
+      is: 'Every day. After 3 days of bleeding in a row, 4 rest days follow.',
+    },
+    '21/7': { name: '21/7', is: '21 days with medicine, then 7 rest days.' },
+    '24/4': { name: '24/4', is: '24 days with medicine, then 4 rest days.' },
+    own: { name: 'Own cycle', is: 'You set the days with medicine and the rest days.' },
+  },
+  cycleIs: (active: string, rest: string, start: string) =>
+    `${plural(active, 'day', 'days')} with medicine, ${plural(rest, 'rest day', 'rest days')}; a cycle starts on ${start}`,
+  cycleStart: 'First day of a cycle',
+  activeDays: 'Days with medicine',
+  restDays: 'Rest days',
+  regimenFault: 'Enter a date, 1 to 365 days with medicine, and 1 to 90 rest days.',
+
   reminder: 'Reminder',
   reminderLead:
     'At most one notification a day, at the time you choose. It is not sent when the day already has an entry.',

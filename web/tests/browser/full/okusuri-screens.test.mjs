@@ -173,6 +173,52 @@ test('bleeding alone can be recorded today and on an earlier day, and is shown',
   await close();
 });
 
+test('a new user chooses a regimen, which says whether bleeding is asked for', async () => {
+  const server = new OkusuriServer();
+  Object.assign(server.user, { regimen: { kind: 'medicines' }, asksRegimen: true });
+  const { page, close } = await open(server);
+  await page.getByRole('heading', { name: 'How do you take your medicine?', level: 1 }).waitFor();
+  await page.getByText('This is no medical advice.').waitFor();
+  assert.equal(await page.getByRole('radio', { name: 'Medicines only' }).isChecked(), true);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByTestId('take').waitFor();
+  await page.getByTestId('take-bleeding').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Bleeding only' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /^Fri 20 Nov/ }).click();
+  const sheet = page.getByTestId('day-sheet');
+  await sheet.getByText('Not taken').waitFor();
+  await sheet.getByText('Bleeding only').waitFor({ state: 'detached' });
+  await page.keyboard.press('Escape');
+
+  await page.getByRole('link', { name: 'Settings' }).click();
+  const regimen = page.getByTestId('regimen');
+  await regimen.getByRole('radio', { name: '21/7' }).check();
+  await regimen.getByLabel('First day of a cycle').fill('2026-11-02');
+  await regimen.getByRole('button', { name: 'Save' }).click();
+  await regimen.getByText('Saved.').waitFor();
+  await regimen.getByRole('radio', { name: 'Own cycle' }).check();
+  await regimen.getByRole('spinbutton', { name: 'Days with medicine' }).fill('366');
+  await regimen.getByRole('button', { name: 'Save' }).click();
+  await regimen.getByText('Enter a date, 1 to 365 days with medicine').waitFor();
+  await regimen.getByRole('spinbutton', { name: 'Days with medicine' }).fill('10');
+  await regimen.getByRole('spinbutton', { name: 'Rest days' }).fill('5');
+  await regimen.getByRole('button', { name: 'Save' }).click();
+  const cycle = { kind: 'cycle', restDays: 7, startOn: '2026-11-02' };
+  await becomes(
+    () => server.changes.map(({ path, body }) => [path, body?.regimen]),
+    [
+      ['me', { kind: 'medicines' }],
+      ['me', { ...cycle, activeDays: 21 }],
+      ['me', { ...cycle, activeDays: 10, restDays: 5 }],
+    ],
+  );
+  await page.getByRole('link', { name: 'Today' }).click();
+  await page.getByTestId('take-bleeding').waitFor();
+  await page.goto(new URL('/okusuri/?view=report', page.url()).href);
+  await page.getByText('10 days with medicine, 5 rest days; a cycle starts on Mon, 2 Nov 2026').waitFor();
+  await close();
+});
+
 test('the settings list each access to the data with its reason', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { at: '/okusuri/?view=settings' });

@@ -39,6 +39,9 @@ async function signIn(page) {
   await field.fill(code === '111111' ? '222222' : '111111');
   await page.getByText('You have 4 attempts left.').waitFor();
   await field.fill(code);
+  await page.getByRole('heading', { name: 'How do you take your medicine?' }).waitFor();
+  await page.getByRole('radio', { name: 'Continuous, with rest rules' }).check();
+  await page.getByRole('button', { name: 'Save' }).click();
   await page.getByTestId('take').waitFor();
   return email;
 }

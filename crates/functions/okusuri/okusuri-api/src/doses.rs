@@ -124,7 +124,7 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     let range = adherence_range(today);
     let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(store_problem)?;
     let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(store_problem)?;
-    let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(store_problem)?;
+    let calendar = okusuri.logs_of(&signed_in).calendar(&signed_in.id, range, today).await.map_err(store_problem)?;
     let others: Vec<_> = calendar.days.into_iter().filter(|day| !doses.contains_key(&day.date)).collect();
     let of_logs = Adherence::of_days(&others);
     let each: Vec<_> = medicines.iter().map(|medicine| (medicine, adherence_of(medicine, &doses))).collect();

@@ -49,14 +49,15 @@ pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let writes = !is_dry && !holds_back;
     let mut body = json!({ "isWritten": writes });
     let written = if writes {
-        let (written, summary) = okusuri.logs.put_all(&signed_in.id, &entries, now).await.map_err(write_problem)?;
+        let (written, summary) =
+            okusuri.logs_of(&signed_in).put_all(&signed_in.id, &entries, now).await.map_err(write_problem)?;
         // Without any valid row, the summary was not read.
         if !entries.is_empty() {
             body["status"] = current_status(okusuri, &signed_in, summary.as_ref()).await?;
         }
         written
     } else {
-        okusuri.logs.would_put(&signed_in.id, &entries, now).await.map_err(store_problem)?
+        okusuri.logs_of(&signed_in).would_put(&signed_in.id, &entries, now).await.map_err(store_problem)?
     };
     let mut written = written.iter();
     let items = rows.iter().map(|row| {

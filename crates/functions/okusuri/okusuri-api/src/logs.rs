@@ -49,7 +49,8 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     check_loggable(date, signed_in.today((okusuri.now)())).map_err(date_problem)?;
     let LogBody { has_bleeding, is_taken, .. } = body;
     let entry = LogEntry { log: Log { date, has_bleeding }, is_taken, note, id: (okusuri.new_id)() };
-    let (written, summary) = okusuri.logs.put(&signed_in.id, &entry, (okusuri.now)()).await.map_err(write_problem)?;
+    let (written, summary) =
+        okusuri.logs_of(&signed_in).put(&signed_in.id, &entry, (okusuri.now)()).await.map_err(write_problem)?;
     let status = if matches!(written, LogWriteOutcome::New(_)) { 201 } else { 200 };
     let log = written.row().map(to_json).ok_or(INTERNAL)?;
     let standing = current_status(okusuri, &signed_in, summary.as_ref()).await?;
@@ -60,7 +61,8 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let date = request.parse_path("date", parse_date)?;
-    let (written, summary) = okusuri.logs.delete(&signed_in.id, date, (okusuri.now)()).await.map_err(write_problem)?;
+    let (written, summary) =
+        okusuri.logs_of(&signed_in).delete(&signed_in.id, date, (okusuri.now)()).await.map_err(write_problem)?;
     if written == LogWriteOutcome::Nothing {
         return Err(LOG_NOT_FOUND);
     }
@@ -72,7 +74,8 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let date = request.parse_path("date", parse_date)?;
-    let log = okusuri.logs.get(&signed_in.id, date).await.map_err(store_problem)?.ok_or(LOG_NOT_FOUND)?;
+    let log =
+        okusuri.logs_of(&signed_in).get(&signed_in.id, date).await.map_err(store_problem)?.ok_or(LOG_NOT_FOUND)?;
     Ok(Reply::json(200, &to_json(&log)))
 }
 
@@ -89,7 +92,8 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let scope = format!("okusuri logs {} {range:?} {direction:?}", signed_in.id);
     let listing = Listing::new(&okusuri.cursors, scope, (okusuri.now)());
     let after = listing.position(request)?;
-    let page = okusuri.logs.page(&signed_in.id, range, direction, limit, after).await.map_err(store_problem)?;
+    let page =
+        okusuri.logs_of(&signed_in).page(&signed_in.id, range, direction, limit, after).await.map_err(store_problem)?;
     let items: Vec<_> = page.items.iter().map(to_json).collect();
     listing.reply(&items, page.next.as_ref(), page.skipped)
 }
@@ -97,7 +101,7 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 /// The user's status today.
 pub(crate) async fn status(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let summary = okusuri.logs.summary(&signed_in.id).await.map_err(store_problem)?;
+    let summary = okusuri.logs_of(&signed_in).summary(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &current_status(okusuri, &signed_in, summary.as_ref()).await?))
 }
 
@@ -107,7 +111,8 @@ pub(crate) async fn calendar(okusuri: &Okusuri, request: &Request) -> Result<Rep
     let month: YearMonth = request.parse_path("month", str::parse)?;
     let range = month_range(month).ok_or_else(|| invalid_parameter("month", "is not a month of the calendar"))?;
     let today = signed_in.today((okusuri.now)());
-    let calendar = okusuri.logs.calendar(&signed_in.id, range, today);
+    let logs_of_user = okusuri.logs_of(&signed_in);
+    let calendar = logs_of_user.calendar(&signed_in.id, range, today);
     let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, (okusuri.now)());
     let (calendar, doses) = tokio::try_join!(calendar, doses).map_err(store_problem)?;
     let mut logs = calendar.logs.iter().peekable();
@@ -139,8 +144,8 @@ pub(crate) async fn current_status(
     summary: Option<&Summary>,
 ) -> Result<Value, Problem> {
     let today = signed_in.today((okusuri.now)());
-    let status = okusuri.logs.status_of(&signed_in.id, summary, today).await.map_err(store_problem)?;
-    Ok(status_to_json(today, &status.unwrap_or_default()))
+    let status = okusuri.logs_of(signed_in).status_of(&signed_in.id, summary, today).await.map_err(store_problem)?;
+    Ok(status_to_json(today, &status))
 }
 
 fn status_to_json(today: Date, status: &Status) -> Value {

@@ -11,7 +11,7 @@ use lambda_kit::bearer;
 use lambda_kit::http::{Cookie, Request};
 use lambda_kit::problem::{INTERNAL, Problem};
 use okusuri_store::rows::{Session, User};
-use okusuri_store::{NewSession, SESSION_LIFETIME, sha256_hex};
+use okusuri_store::{Logs, NewSession, SESSION_LIFETIME, sha256_hex};
 use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq as _;
 
@@ -79,6 +79,11 @@ impl Okusuri {
         let found = self.sessions.of_token_even_deleting(&token, (self.now)()).await.map_err(store_problem)?;
         let (session, user) = found.ok_or(NOT_SIGNED_IN)?;
         SignedIn::new(session, user)
+    }
+
+    /// The logs under the user's regimen.
+    pub(crate) fn logs_of(&self, signed_in: &SignedIn) -> Logs {
+        self.logs.under(signed_in.user.regimen.unwrap_or_default())
     }
 
     /// The user of a migrated session, and the token that replaces the one in better-auth's cookie.

@@ -99,15 +99,14 @@ async fn remind_if_due(
     if !service.reminders.claim(&reminder, remind_on, next, zone_name, now).await? {
         return Ok(ReminderOutcome::HandledElsewhere);
     }
+    let logs = service.logs.under(profile.regimen.unwrap_or_default());
     match remind_on {
         None => Ok(ReminderOutcome::Skipped),
         // Read after the claim and with a consistent read: a user who logged the day up to now is
         // not reminded.
         Some(date) if service.reminders.is_taken(user, date).await? => Ok(ReminderOutcome::Logged),
         // A resting user takes no medication.
-        Some(date) if service.logs.status(user, date).await?.is_some_and(|status| status.is_resting) => {
-            Ok(ReminderOutcome::Resting)
-        }
+        Some(date) if logs.status(user, date).await?.is_resting => Ok(ReminderOutcome::Resting),
         Some(date) => send(service, user, &reminder, date, now).await,
     }
 }

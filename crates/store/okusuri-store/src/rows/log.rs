@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::okusuri::{Log, PastStreaks, StreakState, Summary};
+use domain::okusuri::{Log, PastStreaks, Regimen, StreakState, Summary};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,9 @@ fn was_taken() -> bool {
 }
 
 impl MedicationLog {
-    /// What the rules count of it.
-    pub fn counted(&self) -> Option<Log> {
-        Log { date: self.date, has_bleeding: self.has_bleeding }.counted(self.is_taken)
+    /// What the rules of a regimen count of it.
+    pub fn counted(&self, regimen: Regimen) -> Option<Log> {
+        Log { date: self.date, has_bleeding: self.has_bleeding }.counted(self.is_taken, regimen)
     }
 }
 
@@ -58,7 +58,9 @@ row! {
 ///
 /// Without `Logs` it is stale, and the next change computes it anew from the logs. Whoever writes
 /// logs in another way has it forgotten before:
-/// [`Logs::forget_summary`](crate::Logs::forget_summary).
+/// [`Logs::forget_summary`](crate::Logs::forget_summary). So it is when it was computed under
+/// another regimen than the user's: of a change of the regimen and one of a log at once, either may
+/// be written last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct LogSummary {
@@ -87,6 +89,10 @@ pub struct LogSummary {
     /// How many streaks of each length, in days, have been before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<BTreeMap<u32, u32>>,
+    /// The regimen that it was computed under; none for [`Regimen::default`], as before there was a
+    /// choice.
+    #[serde(default, with = "super::as_text", skip_serializing_if = "Option::is_none")]
+    pub regimen: Option<Regimen>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was changed last.
@@ -94,8 +100,15 @@ pub struct LogSummary {
 }
 
 impl LogSummary {
-    /// The row of a summary, which is `None` without any log.
-    pub fn new(user: &str, summary: Option<&Summary>, version: u64, created_at: Timestamp, now: Timestamp) -> Self {
+    /// The row of a summary, which is `None` without any log that counts under the regimen.
+    pub fn new(
+        user: &str,
+        summary: Option<&Summary>,
+        regimen: Regimen,
+        version: u64,
+        created_at: Timestamp,
+        now: Timestamp,
+    ) -> Self {
         let streak_state = summary.map(|summary| summary.streak_state);
         let (streak, bleeding, rest_left) = match streak_state {
             Some(StreakState::Taking { streak, bleeding }) => (Some(streak), Some(bleeding), None),
@@ -112,14 +125,16 @@ impl LogSummary {
             bleeding,
             rest_left,
             runs: summary.map(|summary| summary.runs.counts().collect()),
+            regimen: Some(regimen).filter(|regimen| *regimen != Regimen::default()),
             created_at,
             updated_at: now,
         }
     }
 
-    /// The summary: `None` if it is stale or invalid, and `Some(None)` for a user without any log.
-    pub fn summary(&self) -> Option<Option<Summary>> {
-        let logs = self.logs?;
+    /// The summary under a regimen: `None` if it is stale or invalid, and `Some(None)` for a user
+    /// without any log that counts.
+    pub fn summary(&self, regimen: Regimen) -> Option<Option<Summary>> {
+        let logs = self.logs.filter(|_| self.regimen.unwrap_or_default() == regimen)?;
         if logs == 0 {
             return Some(None);
         }
@@ -129,12 +144,12 @@ impl LogSummary {
             _ => return None,
         };
         let runs = PastStreaks::new(self.runs.iter().flatten().map(|(length, count)| (*length, *count)));
-        Some(Some(Summary { first_on: self.first_on?, last_on: self.last_on?, streak_state, logs, runs }))
+        Some(Some(Summary { first_on: self.first_on?, last_on: self.last_on?, streak_state, logs, runs, regimen }))
     }
 }
 
 row! {
     LogSummary as "summary", owner user_id,
     key |row| of_user(&row.user_id, keys::SUMMARY),
-    optional ["Logs", "FirstOn", "LastOn", "Streak", "Bleeding", "RestLeft", "Runs"]
+    optional ["Logs", "FirstOn", "LastOn", "Streak", "Bleeding", "RestLeft", "Runs", "Regimen"]
 }

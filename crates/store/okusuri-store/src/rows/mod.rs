@@ -49,6 +49,7 @@ macro_rules! row {
 }
 pub(crate) use row;
 
+mod as_text;
 mod log;
 mod medicine;
 mod notice;

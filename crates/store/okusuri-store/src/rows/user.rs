@@ -1,5 +1,6 @@
 //! A user, and the items that lead to it: address, logins, sessions.
 
+use domain::okusuri::Regimen;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -26,6 +27,13 @@ pub struct User {
     pub image: Option<String>,
     /// An IANA name, which says when the user's days begin.
     pub time_zone: String,
+    /// The regimen as a text. Users of before there was a choice, and those of the migration, have
+    /// none: they are [`Regimen::default`].
+    #[serde(default, with = "super::as_text", skip_serializing_if = "Option::is_none")]
+    pub regimen: Option<Regimen>,
+    /// Whether the regimen is a guess, and the user is to be asked for it. Only `true` is stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_regimen: bool,
     /// Sessions made before are refused: signing out everywhere is this one write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions_from: Option<Timestamp>,

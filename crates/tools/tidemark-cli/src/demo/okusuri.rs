@@ -41,6 +41,8 @@ pub(super) async fn add(table: &Table, ids: Ids) -> Result<()> {
             email_verified: true,
             image: None,
             time_zone: ZONE.to_owned(),
+            regimen: None,
+            asks_regimen: false,
             sessions_from: None,
             sign_in_grants_added: None,
             deleting: None,

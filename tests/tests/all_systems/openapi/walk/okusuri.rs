@@ -54,6 +54,8 @@ impl Walk {
         let (owner, me) = ("token-of-owner", "/okusuri/api/me");
         self.tell(stack, [CHANGE, me, owner], Some(r#"{"timeZone": "Mars/Base"}"#), 400).await;
         self.tell(stack, [CHANGE, me, owner], Some(r#"{"name": "Olive"}"#), 200).await;
+        let cycle = r#"{"regimen": {"kind": "cycle", "activeDays": 24, "restDays": 4, "startOn": "2026-11-02"}}"#;
+        self.tell(stack, [CHANGE, me, owner], Some(cycle), 200).await;
         self.tell(stack, [CHANGE, me, ""], Some(r#"{"name": "Olive"}"#), 401).await;
         self.tell(stack, ["GET /okusuri/api/export", "/okusuri/api/export?format=csv", owner], None, 200).await;
 
@@ -82,6 +84,8 @@ impl Walk {
             email_verified: false,
             image: None,
             time_zone: "UTC".to_owned(),
+            regimen: None,
+            asks_regimen: false,
             sessions_from: None,
             sign_in_grants_added: None,
             deleting: None,
