@@ -129,6 +129,8 @@ pub fn medicine(user: &UserId, times: &[Time], from: &str) -> Result<Medicine> {
         from,
         until: None,
         former: Vec::new(),
+        stock: None,
+        version: 0,
         created_at,
         updated_at: created_at,
     })

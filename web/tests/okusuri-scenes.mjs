@@ -130,6 +130,10 @@ export const scenes = {
         dose: '½ tablet, with water, after the meal',
         times: ['20:30', '21:00'],
       });
+      server.medicines.push({ id: 'm4', name: 'Ibuprofen', dose: '1 tablet', times: [], from: dayAt(-9) });
+      server.doses.set(`${today}/16:40/m4`, { state: 'taken', takenAt: '2026-11-21T07:40:00Z' });
+      const stock = { left: 13, perDose: 1, packSize: 28, warnDays: 7, packs: 2, isLow: true, runsOutOn: dayAt(6) };
+      Object.assign(server.medicines[0] ?? {}, { stock });
       server.doses.set(`${today}/08:00/m1`, { state: 'taken' });
       server.doses.set(`${today}/20:30/m3`, { state: 'skipped' });
       server.doses.set(`${today}/21:00/m3`, { state: 'snoozed', snoozedUntil: '2026-11-21T13:30:00Z' });
@@ -199,6 +203,7 @@ export const scenes = {
     await page.getByRole('button', { name: /Add a medicine|薬を追加/ }).click();
     const form = page.getByRole('form', { name: /New medicine|新しい薬/ });
     await form.getByRole('textbox', { name: /^(Times|時刻)/ }).fill('8, 25:00');
+    await form.getByRole('switch', { name: /^(Count what|残りを数えて)/ }).check();
     await form.getByRole('button', { name: /^(Save|保存)$/ }).click();
     await page.getByRole('button', { name: /^(Remove|削除): Iron/ }).click();
     await alert(page);

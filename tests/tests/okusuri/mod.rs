@@ -6,4 +6,5 @@ mod logs;
 mod oidc;
 mod push;
 mod reminder;
+mod stock;
 mod users;

@@ -110,10 +110,15 @@ export async function getAccessLog(): Promise<readonly AccessRecord[]> {
 
 /** Creates a medicine, or changes the one with that id. */
 export function saveMedicine(id: string | null, draft: Schema<'NewMedicine'>): Promise<void> {
-  const { until, ...rest } = draft;
+  const { until, stock, ...rest } = draft;
   // A medicine without an end has no `until`, as in the server's answers.
-  const body = { ...rest, ...(until ? { until } : {}) };
+  const body = { ...rest, ...(until ? { until } : {}), ...(stock ? { stock } : {}) };
   return id === null ? post('medicines', body) : put(`medicines/${encodeURIComponent(id)}`, body);
+}
+
+/** Adds a new pack to the stock of a medicine. Its number makes a repeated request add nothing. */
+export function addPack({ id, stock }: Medicine): Promise<void> {
+  return put(`medicines/${encodeURIComponent(id)}/packs/${(stock?.packs ?? 0) + 1}`, {});
 }
 
 /**

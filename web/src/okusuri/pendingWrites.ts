@@ -1,6 +1,6 @@
 /** Applies unread writes to the last data from the server, so that the page shows them at once. */
 import { dayCount } from '../shared/days.ts';
-import type { Day, Dose, Log, Status } from './api.ts';
+import type { Day, Dose, Log, Medicine, Status } from './api.ts';
 import type { Write } from './writeQueue.ts';
 
 /** An item, and whether a write to it is pending. */
@@ -62,6 +62,30 @@ export function doseWithPending(dose: Dose, unread: readonly Write[]): WithPendi
   const { snoozedUntil: _, takenAt: __, ...rest } = dose;
   const at = write.body?.['at'];
   return { ...rest, ...(typeof at === 'string' && { takenAt: at }), state, isPending: !write.isSent };
+}
+
+/**
+ * The doses of a day with the unread writes applied, earliest first. Doses as needed are there as
+ * soon as they are written, and are gone as soon as they are removed.
+ */
+export function dosesWithPending(
+  doses: readonly Dose[],
+  asNeeded: readonly Medicine[],
+  date: string,
+  unread: readonly Write[],
+): readonly WithPending<Dose>[] {
+  const known = new Set(doses.map(dosePath));
+  const added = [...new Set(unread.map(({ path }) => path))].flatMap((path) => {
+    const [root, day, time, id] = path.split('/');
+    const medicine = asNeeded.find((one) => encodeURIComponent(one.id) === id);
+    if (root !== 'doses' || day !== date || !time || !medicine || known.has(path)) return [];
+    const { id: medicineId, name, dose } = medicine;
+    const unknown = { date, time, medicineId, name, dose, state: 'due', dueAt: '', isAsNeeded: true } as const;
+    return [doseWithPending(unknown, unread)];
+  });
+  return [...doses.map((dose) => doseWithPending(dose, unread)), ...added]
+    .filter(({ isAsNeeded, state }) => !isAsNeeded || state === 'taken')
+    .sort((a, b) => a.time.localeCompare(b.time));
 }
 
 /** The newest of these writes to a path. */

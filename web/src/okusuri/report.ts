@@ -50,11 +50,11 @@ export function bleedingPeriods(days: readonly ReportDay[]): readonly DayRange[]
   return periods.reverse();
 }
 
-/** The taken and due doses of a medicine in each month of a report. */
+/** The taken and due doses of a medicine in each month of a report, and those as needed. */
 export interface MedicineMonths {
   readonly medicineId: string;
   readonly name: string;
-  readonly shares: readonly { readonly taken: number; readonly due: number }[];
+  readonly shares: readonly { readonly taken: number; readonly due: number; readonly asNeeded: number }[];
 }
 
 /** Each medicine with its months. A month without doses of it has none due. */
@@ -67,6 +67,14 @@ export function medicineMonths(
   return [...names].map(([medicineId, name]) => ({
     medicineId,
     name,
-    shares: all.map((medicines) => medicines.find((one) => one.medicineId === medicineId) ?? { taken: 0, due: 0 }),
+    shares: all.map(
+      (medicines) => medicines.find((one) => one.medicineId === medicineId) ?? { taken: 0, due: 0, asNeeded: 0 },
+    ),
   }));
+}
+
+/** A figure of planned doses, and the number of doses as needed: `3/4 + 2×`, `2×`. */
+export function withAsNeeded(figure: string, due: number, asNeeded: string): string {
+  if (asNeeded === '0') return figure;
+  return due === 0 ? `${asNeeded}×` : `${figure} + ${asNeeded}×`;
 }

@@ -39,3 +39,9 @@ export function lastClock(hour: number, minute: number, nowMs: number): number {
   if (at.getTime() > nowMs) at.setDate(at.getDate() - 1);
   return at.getTime();
 }
+
+/** `HH:MM` of a moment on the clock of a time zone. */
+export function clockInZone(atMs: number, timeZone: string): string {
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  return clock.format(atMs);
+}

@@ -236,6 +236,12 @@ export class OkusuriServer {
         this.medicines = [...this.medicines, { id: `m${this.medicines.length + 1}`, ...body }];
         return route.fulfill({ status: 201, json: this.medicines.at(-1) });
       case 'PUT medicines':
+        if (rest[1] === 'packs') {
+          const stock = this.medicines.find(({ id }) => id === rest[0])?.['stock'];
+          if (Number(rest[2]) > stock.packs) Object.assign(stock, { left: stock.left + stock.packSize, isLow: false });
+          Object.assign(stock, { packs: Number(rest[2]), runsOutOn: undefined });
+          return route.fulfill({ json: {} });
+        }
         this.medicines = this.medicines.map((one) => (one['id'] === rest[0] ? { id: rest[0], ...body } : one));
         return route.fulfill({ json: body });
       case 'DELETE medicines':
@@ -298,12 +304,19 @@ export class OkusuriServer {
 
   /** @param {string} date */
   #dosesOf(date) {
+    /** @param {Json} medicine @returns {string[]} */
+    const timesOf = ({ id, times }) => {
+      if (times.length > 0) return times;
+      const recorded = [...this.doses.keys()].map((path) => path.split('/'));
+      return recorded.flatMap(([day, time, of]) => (day === date && of === id && time ? [time] : []));
+    };
     return this.medicines
-      .flatMap((medicine) => medicine['times'].map((/** @type {string} */ time) => ({ medicine, time })))
-      .map(({ medicine: { id, name, dose }, time }) => {
+      .flatMap((medicine) => timesOf(medicine).map((time) => ({ medicine, time })))
+      .map(({ medicine: { id, name, dose, times }, time }) => {
         const noted = this.doses.get(`${date}/${time}/${id}`);
         const state = noted?.['state'] ?? (time < '17:05' ? 'missed' : 'due');
-        return { date, time, medicineId: id, name, dose, ...noted, state };
+        const isAsNeeded = times.length === 0 && { isAsNeeded: true };
+        return { date, time, medicineId: id, name, dose, ...noted, state, ...isAsNeeded };
       })
       .sort((a, b) => (a.time < b.time ? -1 : 1));
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bleedingPeriods, figuresOf, markOf, medicineMonths } from '../../src/okusuri/report.ts';
+import { bleedingPeriods, figuresOf, markOf, medicineMonths, withAsNeeded } from '../../src/okusuri/report.ts';
 
 type ReportDay = Parameters<typeof figuresOf>[0][number];
 
@@ -14,10 +14,10 @@ const DAYS: readonly ReportDay[] = [
   day('2026-10-29', 'none'),
   day('2026-10-30', 'taken', true),
   day('2026-10-31', 'bleeding', true, true),
-  { ...day('2026-11-01', 'missed', false, true), doses: { planned: 3, taken: 1, skipped: 1, missed: 1 } },
+  { ...day('2026-11-01', 'missed', false, true), doses: { planned: 3, taken: 1, skipped: 1, missed: 1, asNeeded: 2 } },
   day('2026-11-02', 'missed'),
   day('2026-11-03', 'rest'),
-  { ...day('2026-11-04', 'rest', true, true), doses: { planned: 2, taken: 2, skipped: 0, missed: 0 } },
+  { ...day('2026-11-04', 'rest', true, true), doses: { planned: 2, taken: 2, skipped: 0, missed: 0, asNeeded: 0 } },
   day('2026-11-05', 'future'),
 ];
 
@@ -38,11 +38,11 @@ test('a medicine has its doses of each month, and none where it was not planned'
   const iron = { medicineId: 'm1', name: 'Iron' };
   const months = [
     {},
-    { medicines: [{ ...iron, due: 4, taken: 3 }] },
+    { medicines: [{ ...iron, due: 4, taken: 3, asNeeded: 0 }] },
     {
       medicines: [
-        { ...iron, due: 2, taken: 2 },
-        { medicineId: 'm2', name: 'Zinc', due: 1, taken: 0 },
+        { ...iron, due: 2, taken: 2, asNeeded: 1 },
+        { medicineId: 'm2', name: 'Zinc', due: 1, taken: 0, asNeeded: 0 },
       ],
     },
   ];
@@ -65,4 +65,11 @@ test('a medicine has its doses of each month, and none where it was not planned'
       ],
     ],
   ]);
+});
+
+test('doses as needed stand beside the planned ones, or alone', () => {
+  assert.deepEqual(
+    [withAsNeeded('3/4', 4, '0'), withAsNeeded('3/4', 4, '2'), withAsNeeded('0/0', 0, '2'), withAsNeeded('–', 0, '0')],
+    ['3/4', '3/4 + 2×', '2×', '–'],
+  );
 });

@@ -1,12 +1,13 @@
 /** Parsing of input and user agents, and pending writes applied to data. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Day, Dose, Log } from '../../src/okusuri/api.ts';
+import type { Day, Dose, Log, Medicine } from '../../src/okusuri/api.ts';
 import { digitsOf } from '../../src/okusuri/signInCode.ts';
 import { deviceName } from '../../src/okusuri/device.ts';
-import { dayWithPending, dosePath, doseWithPending } from '../../src/okusuri/pendingWrites.ts';
+import { dayWithPending, dosePath, dosesWithPending, doseWithPending } from '../../src/okusuri/pendingWrites.ts';
 import { asksBleeding, choiceOf, PACKS } from '../../src/okusuri/regimen.ts';
-import { clockOf, lastClock, parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
+import { daysLeft, parseStock } from '../../src/okusuri/stock.ts';
+import { clockInZone, clockOf, lastClock, parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
 import type { Write } from '../../src/okusuri/writeQueue.ts';
 
 test('a code is found in pasted text', () => {
@@ -110,4 +111,39 @@ test('a dose shows the newest pending write', () => {
   assert.equal(dosePath(dose), 'doses/2026-11-20/08:00/a%2Fb');
   assert.equal(doseWithPending(dose, [write('PUT', dosePath(dose), { state: 'skipped' })]).state, 'skipped');
   assert.equal(doseWithPending({ ...dose, state: 'taken' }, [write('DELETE', dosePath(dose))]).state, 'due');
+});
+
+test('doses as needed come and go with their pending writes', () => {
+  const medicine: Medicine = {
+    ...{ id: 'a/b', name: 'Ibuprofen', dose: '1', times: [], from: '2026-11-01' },
+    ...{ createdAt: '2026-11-01T00:00:00Z', updatedAt: '2026-11-01T00:00:00Z' },
+  };
+  const known: Dose = {
+    ...{ date: '2026-11-20', time: '09:00', medicineId: 'a/b', name: 'Ibuprofen', dose: '1', state: 'taken' },
+    ...{ dueAt: '2026-11-20T09:00:00Z', isAsNeeded: true },
+  };
+  const at = '2026-11-20T08:01:00Z';
+  const put = (path: string): Write => write('PUT', path, { state: 'taken', at });
+  const shown = (...pending: Write[]): readonly (readonly [string, string, boolean])[] =>
+    dosesWithPending([known], [medicine], '2026-11-20', pending).map((dose) => [dose.time, dose.state, dose.isPending]);
+  const own = 'doses/2026-11-20/08:00/a%2Fb';
+  assert.deepEqual(shown(put(own), put(own), put('doses/2026-11-19/07:00/a%2Fb'), put('doses/2026-11-20/07:00/x')), [
+    ['08:00', 'taken', true],
+    ['09:00', 'taken', false],
+  ]);
+  assert.deepEqual(shown(put(own), write('DELETE', own), write('DELETE', dosePath(known))), []);
+});
+
+test('a stock keeps the number that was shown, and refuses others', () => {
+  const fields = { left: '12', perDose: '1', packSize: '２８', warnDays: '7' };
+  assert.deepEqual(parseStock(fields, '12'), { perDose: 1, packSize: 28, warnDays: 7 });
+  assert.deepEqual(parseStock(fields, null), { left: 12, perDose: 1, packSize: 28, warnDays: 7 });
+  for (const bad of [{ left: '' }, { left: '-1' }, { perDose: '0' }, { packSize: '0.5' }, { packSize: '10001' }]) {
+    assert.equal(parseStock({ ...fields, ...bad }, '12'), null, JSON.stringify(bad));
+  }
+  assert.equal(parseStock({ ...fields, warnDays: '91' }, '12'), null);
+  const stock = { left: 6, perDose: 1, packSize: 28, warnDays: 7, packs: 0, isLow: true, runsOutOn: '2026-11-26' };
+  assert.deepEqual([daysLeft(stock, '2026-11-20'), daysLeft(stock, '2026-11-26')], [6, 0]);
+  assert.equal(daysLeft(undefined, '2026-11-20'), null);
+  assert.equal(clockInZone(Date.parse('2026-11-20T15:07:00Z'), 'Asia/Tokyo'), '00:07');
 });

@@ -12,6 +12,10 @@ pub const MEDICINES_MAX: usize = 50;
 /// The maximum number of times of a medicine on a day.
 pub const TIMES_MAX: usize = 8;
 
+/// The maximum number of records of a medicine's doses on a day. It bounds a user's partition: a dose
+/// as needed may be recorded at any minute.
+pub const DOSES_MAX: usize = 24;
+
 /// A dose without a record counts as missed after this time.
 pub const MISSED_AFTER: SignedDuration = SignedDuration::from_hours(3);
 
@@ -39,7 +43,8 @@ pub fn clock_time(time: Time) -> String {
     format!("{:02}:{:02}", time.hour(), time.minute())
 }
 
-/// The schedule of a medicine: some times of each day from the first day to the last.
+/// The schedule of a medicine: some times of each day from the first day to the last, or none for a
+/// medicine that is taken as needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     times: Vec<Time>,
@@ -65,8 +70,8 @@ pub const FORMER_TIMES_MAX: usize = 20;
 /// Why a plan is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// No time, or more than [`TIMES_MAX`].
-    #[error("`times` must be 1 to {TIMES_MAX} different times")]
+    /// More than [`TIMES_MAX`].
+    #[error("`times` must be at most {TIMES_MAX} different times")]
     Times,
     /// The plan begins before [`FIRST_DATE`].
     #[error("`from` is before {FIRST_DATE}")]
@@ -81,7 +86,7 @@ impl Plan {
     pub fn new(mut times: Vec<Time>, from: Date, until: Option<Date>) -> Result<Self, PlanError> {
         times.sort();
         times.dedup();
-        if !(1..=TIMES_MAX).contains(&times.len()) {
+        if times.len() > TIMES_MAX {
             return Err(PlanError::Times);
         }
         if from < FIRST_DATE {
@@ -103,6 +108,11 @@ impl Plan {
     /// The times, earliest first.
     pub fn times(&self) -> &[Time] {
         &self.times
+    }
+
+    /// Whether its doses have no times. Such a dose is never due.
+    pub fn is_as_needed(&self) -> bool {
+        self.times.is_empty()
     }
 
     /// The first day.
@@ -153,12 +163,18 @@ impl Plan {
         let (known, mut open): (Vec<_>, Vec<_>) = planned.into_iter().partition(|(time, _)| record(*time).is_some());
         let is_elsewhere = |time: &Time| !known.iter().any(|(planned, _)| planned == time);
         let elsewhere: Vec<_> = recorded.iter().filter(|(time, _)| is_elsewhere(time)).collect();
-        // A record at a current time that was not valid on that day takes no planned dose's place.
-        let moved = elsewhere.iter().filter(|(time, _)| !self.times.contains(time)).count();
+        // A record at a current time that was not valid on that day takes no planned dose's place. Nor
+        // does a dose as needed.
+        let is_as_needed = |record: &DoseRecord| *record == DoseRecord::TakenAsNeeded;
+        let is_moved = |(time, record): &&&(Time, DoseRecord)| !self.times.contains(time) && !is_as_needed(record);
+        let moved = elsewhere.iter().filter(is_moved).count();
         open.drain(..moved.min(open.len()));
-        let elsewhere = elsewhere.into_iter().filter_map(|(time, _)| Some((*time, due_on(date, *time, zone)?)));
-        let doses = known.into_iter().chain(open).chain(elsewhere);
-        let mut doses: Vec<_> = doses.map(|(time, due_at)| Dose::new(time, due_at, record(time), now)).collect();
+        let planned = known.into_iter().chain(open).map(|(time, due_at)| Dose::new(time, due_at, record(time), now));
+        let elsewhere = elsewhere.into_iter().filter_map(|(time, record)| {
+            let dose = Dose::new(*time, due_on(date, *time, zone)?, Some(*record), now);
+            Some(Dose { is_as_needed: is_as_needed(record), ..dose })
+        });
+        let mut doses: Vec<_> = planned.chain(elsewhere).collect();
         doses.sort_by_key(|dose| dose.time);
         doses
     }
@@ -169,6 +185,8 @@ impl Plan {
 pub enum DoseRecord {
     /// It was taken.
     Taken,
+    /// It was taken, and was in no plan.
+    TakenAsNeeded,
     /// It was skipped on purpose.
     Skipped,
     /// The user wants to be asked again later.
@@ -226,6 +244,8 @@ pub struct Dose {
     pub state: DoseState,
     /// The end of the snooze, if there is one.
     pub snoozed_until: Option<Timestamp>,
+    /// Whether it was taken as needed, and so was never due.
+    pub is_as_needed: bool,
 }
 
 impl Dose {
@@ -234,9 +254,9 @@ impl Dose {
             Some(DoseRecord::Snoozed { until }) => Some(until),
             _ => None,
         };
-        let dose = Self { time, due_at, state: DoseState::Due, snoozed_until };
+        let dose = Self { time, due_at, state: DoseState::Due, snoozed_until, is_as_needed: false };
         let state = match recorded {
-            Some(DoseRecord::Taken) => DoseState::Taken,
+            Some(DoseRecord::Taken | DoseRecord::TakenAsNeeded) => DoseState::Taken,
             Some(DoseRecord::Skipped) => DoseState::Skipped,
             Some(DoseRecord::Snoozed { until }) if now < until => DoseState::Snoozed,
             _ if now.duration_since(dose.asked_at()) >= MISSED_AFTER => DoseState::Missed,
@@ -253,9 +273,9 @@ impl Dose {
 
 impl Adherence {
     /// The adherence of doses: skipped and missed ones were due and not taken. A dose that can
-    /// still be taken does not count.
+    /// still be taken does not count, and one as needed does not.
     pub fn of_doses<'a>(doses: impl IntoIterator<Item = &'a Dose>) -> Self {
-        doses.into_iter().fold(Self::default(), |sum, dose| match dose.state {
+        doses.into_iter().filter(|dose| !dose.is_as_needed).fold(Self::default(), |sum, dose| match dose.state {
             DoseState::Taken => Self { due: sum.due + 1, taken: sum.taken + 1 },
             DoseState::Skipped | DoseState::Missed => Self { due: sum.due + 1, ..sum },
             DoseState::Due | DoseState::Snoozed => sum,
@@ -311,9 +331,9 @@ mod tests {
     }
 
     #[test]
-    fn plan_has_one_to_eight_sorted_times_and_ordered_days() {
+    fn plan_has_up_to_eight_sorted_times_and_ordered_days() {
         assert_eq!(plan(&["20:00", "08:00", "20:00"]).times(), times(&["08:00", "20:00"]));
-        assert_eq!(Plan::new(Vec::new(), DAY, None), Err(PlanError::Times));
+        assert!(Plan::new(Vec::new(), DAY, None).unwrap().is_as_needed());
         let nine: Vec<_> = (0..9).map(|hour| Time::constant(hour, 0, 0, 0)).collect();
         assert_eq!(Plan::new(nine, DAY, None), Err(PlanError::Times));
         assert_eq!(Plan::new(times(&["08:00"]), DAY, DAY.yesterday().ok()), Err(PlanError::Reversed));
@@ -397,6 +417,34 @@ mod tests {
         assert_eq!(at(eve, noon), eve.parse().ok());
         assert_eq!(at("2026-11-20T14:59:59Z", noon), None);
         assert_eq!(at("2026-11-23T15:00:00Z", "2026-11-25T00:00:00Z"), None);
+    }
+
+    #[test]
+    fn a_dose_as_needed_is_never_due_and_replaces_none() {
+        let as_needed = plan(&[]);
+        let now = Timestamp::MAX;
+        let taken =
+            [(times(&["09:13"])[0], DoseRecord::TakenAsNeeded), (times(&["03:00"])[0], DoseRecord::TakenAsNeeded)];
+        assert_eq!(states(&as_needed, &[], "23:00"), []);
+        let doses = as_needed.doses(DAY, &taken, &tokyo(), now);
+        let shown: Vec<_> = doses.iter().map(|dose| (clock_time(dose.time), dose.state, dose.is_as_needed)).collect();
+        let shown: Vec<_> = shown.iter().map(|(time, state, is)| (time.as_str(), *state, *is)).collect();
+        assert_eq!(shown, [("03:00", DoseState::Taken, true), ("09:13", DoseState::Taken, true)]);
+        assert_eq!(Adherence::of_doses(&doses), Adherence::default());
+        assert!(doses.iter().all(|dose| dose.next_ask(Timestamp::MIN).is_none()));
+        // The same doses beside times: before a change from times to none, and after one from none.
+        let former = |at: &[&str], until| vec![FormerTimes { times: times(at), until: moment(until) }];
+        for plan in [
+            as_needed.since(Timestamp::MIN, former(&["08:00", "20:00"], "16:00")),
+            plan(&["08:00"]).since(Timestamp::MIN, former(&[], "00:00")),
+        ] {
+            let doses = plan.doses(DAY, &taken, &tokyo(), now);
+            assert_eq!(Adherence::of_doses(&doses), Adherence { due: 1, taken: 0 }, "{doses:?}");
+            // A record at a planned time is the one of that dose.
+            let morning = [(times(&["08:00"])[0], DoseRecord::TakenAsNeeded)];
+            let doses = plan.doses(DAY, &morning, &tokyo(), now);
+            assert_eq!(Adherence::of_doses(&doses), Adherence { due: 1, taken: 1 }, "{doses:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod notification;
 mod regimen;
 mod reminder;
 pub mod sign_in;
+mod stock;
 mod streak;
 mod summary;
 
@@ -18,8 +19,8 @@ pub use email::{Email, EmailError};
 pub use log::{DateRefusal, FIRST_DATE, Log, Note, NoteError, check_loggable};
 pub use log_window::{LogWindow, MissingLogs};
 pub use medicine::{
-    ClockTimeError, Dose, DoseRecord, DoseState, FORMER_TIMES_MAX, FormerTimes, MEDICINES_MAX, MISSED_AFTER, Plan,
-    PlanError, SNOOZE_MINUTES_MAX, TIMES_MAX, clock_time, parse_clock_time, taken_at,
+    ClockTimeError, DOSES_MAX, Dose, DoseRecord, DoseState, FORMER_TIMES_MAX, FormerTimes, MEDICINES_MAX, MISSED_AFTER,
+    Plan, PlanError, SNOOZE_MINUTES_MAX, TIMES_MAX, clock_time, parse_clock_time, taken_at,
 };
 pub use month::{ADHERENCE_DAYS, Adherence, Day, DayState, adherence_range, days};
 pub use notification::{Language, PUSH_FAILURE_PAUSE, PUSH_FAILURES_MAX, Platform, PlatformError, SUBSCRIPTIONS_MAX};
@@ -27,5 +28,6 @@ pub use regimen::{Cycle, Regimen, RegimenError};
 pub use reminder::{
     REMINDER_LATE_MAX, REMINDER_TIME_DEFAULT, ReminderDecision, decide_reminder, due_on, local_date, next_due,
 };
+pub use stock::{Stock, StockChange, StockError, Supply, UNITS_MAX, WARN_DAYS_DEFAULT, WARN_DAYS_MAX};
 pub use streak::{BLEEDING_DAYS_MAX, REST_DAYS, StreakState};
 pub use summary::{LogChange, PastStreaks, Status, Summary, SummaryError};

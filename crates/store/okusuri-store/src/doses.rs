@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{DOSE_MAIL_DAYS, Dose, DoseRecord, FormerTimes, Plan, asking_days, local_date};
+use domain::okusuri::{
+    DOSE_MAIL_DAYS, DOSES_MAX, Dose, DoseRecord, FormerTimes, Plan, Stock, Supply, asking_days, due_on, local_date,
+};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
@@ -13,9 +15,9 @@ use jiff::{Timestamp, ToSpan as _};
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{MedicineError, Medicines};
 use super::rows::{self, DoseMark, Former, Medicine, Row as _, read};
-use super::transaction::{Transaction, WriteError};
+use super::transaction::WriteError;
 use store_base::Retry;
-use store_base::{StoreError, Table, TransactionOutcome};
+use store_base::{StoreError, Table};
 
 /// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month
 /// are four of them.
@@ -55,8 +57,8 @@ pub struct DoseMarked {
     pub is_new: bool,
 }
 
-/// The doses in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and
-/// condition checks, or `DeleteItem`.
+/// The doses in a table. Reading is `Query`; a change is a `TransactWriteItems` that moves the
+/// medicine's version, or, without a medicine, `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Doses {
     table: Table,
@@ -69,38 +71,95 @@ impl Doses {
         Self { medicines: Medicines::new(table), table: table.clone() }
     }
 
-    /// Records a dose that was taken `at`, and replaces an earlier record.
+    /// Records a dose, replaces an earlier record, and takes a dose out of the stock or puts it back.
+    /// A dose that was taken at no known time was taken now; one as needed in its own minute.
     pub async fn mark(
         &self,
         user: &UserId,
         name: &DoseKey,
-        (recorded, at): (DoseRecord, Timestamp),
+        (recorded, at): (DoseRecord, Option<Timestamp>),
+        zone: &TimeZone,
         now: Timestamp,
     ) -> Result<DoseMarked, MedicineError> {
         let mut retry = Retry::new();
         loop {
+            let medicine = self.medicines.get(user, &name.medicine_id).await?.ok_or(MedicineError::NotFound)?;
+            // Read after the medicine: a record that changes from here on moves its version.
             let before = self.get(user, name).await?;
+            let is_as_needed = before.as_ref().map_or(medicine.times.is_empty(), |before| before.is_as_needed);
+            let recorded = match recorded {
+                DoseRecord::Taken if is_as_needed => DoseRecord::TakenAsNeeded,
+                DoseRecord::Skipped | DoseRecord::Snoozed { .. } if medicine.times.is_empty() => {
+                    return Err(MedicineError::AsNeeded);
+                }
+                recorded => recorded,
+            };
+            if before.is_none() && self.is_full(user, name).await? {
+                return Err(MedicineError::TooManyDoses);
+            }
+            let minute = || due_on(name.date, name.time, zone).filter(|minute| is_as_needed && *minute < now);
+            let at = at.or_else(minute).unwrap_or(now);
             let created_at = before.as_ref().map_or(now, |before| before.created_at);
-            let row = row(user, name, (recorded, at), created_at, now);
-            let medicine = Key::new(keys::user(user), keys::medicine(&name.medicine_id));
-            let actions = Transaction::of_user(&self.table, user)?
-                // Stops a dose from being recorded of a medicine that was deleted meanwhile.
-                .check(&medicine, "attribute_exists(PK)", Vec::new())?
-                .set(&row)?;
-            match actions.send().await? {
-                TransactionOutcome::Written => return Ok(DoseMarked { row, is_new: before.is_none() }),
-                TransactionOutcome::ConditionFailed { action: 0, .. } => return Err(WriteError::NoUser.into()),
-                TransactionOutcome::ConditionFailed { .. } => return Err(MedicineError::NotFound),
-                TransactionOutcome::Conflict if retry.wait().await => {}
-                TransactionOutcome::Conflict => return Err(WriteError::Conflict.into()),
+            let is_new = before.is_none();
+            let is_taken = matches!(recorded, DoseRecord::Taken | DoseRecord::TakenAsNeeded);
+            let (medicine, units) = counted(medicine, before, is_taken);
+            let row = rows::Dose { units, ..row(user, name, (recorded, at), created_at, now) };
+            if self.medicines.replace(user, &medicine)?.set(&row)?.try_of_user().await? {
+                return Ok(DoseMarked { row, is_new });
+            }
+            if !retry.wait().await {
+                return Err(WriteError::Conflict.into());
             }
         }
     }
 
-    /// Deletes the record of a dose; `false` if there is none.
-    pub async fn unmark(&self, user: &UserId, name: &DoseKey) -> Result<bool, StoreError> {
-        let request = self.table.delete_item(key(user, name).item());
-        Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
+    /// Deletes the record of a dose, and puts the dose back into the stock; `false` if there is none.
+    pub async fn unmark(&self, user: &UserId, name: &DoseKey) -> Result<bool, WriteError> {
+        let mut retry = Retry::new();
+        loop {
+            let key = key(user, name);
+            let Some(medicine) = self.medicines.get(user, &name.medicine_id).await? else {
+                let request = self.table.delete_item(key.item()).return_values(ReturnValue::AllOld);
+                return Ok(request.send().await.map_err(StoreError::from)?.attributes.is_some());
+            };
+            let Some(before) = self.get(user, name).await? else { return Ok(false) };
+            let (medicine, _) = counted(medicine, Some(before), false);
+            if self.medicines.replace(user, &medicine)?.forget(&key)?.try_of_user().await? {
+                return Ok(true);
+            }
+            if !retry.wait().await {
+                return Err(WriteError::Conflict);
+            }
+        }
+    }
+
+    /// Whether the medicine has as many records on the day as there may be.
+    async fn is_full(&self, user: &UserId, name: &DoseKey) -> Result<bool, StoreError> {
+        let day = DateRange::new(name.date, name.date).map_err(StoreError::unreadable)?;
+        let of_day = self.rows(user, day).await?;
+        Ok(of_day.iter().filter(|row| row.medicine_id == name.medicine_id).count() >= DOSES_MAX)
+    }
+
+    /// All medicines of a user, the oldest first, each with how long its stock lasts, if it has one.
+    pub async fn supplies(
+        &self,
+        user: &UserId,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<Vec<(Medicine, Option<Supply>)>, StoreError> {
+        let medicines = self.medicines.all(user).await?;
+        let today = local_date(now, zone);
+        let recorded = match medicines.iter().any(|medicine| medicine.stock.is_some()) {
+            true => self.recorded(user, DateRange::new(today, today).map_err(StoreError::unreadable)?).await?,
+            false => RecordedDoses::new(),
+        };
+        let supply = |medicine: Medicine| {
+            let Some(stock) = medicine.stock.map(Stock::from) else { return Ok((medicine, None)) };
+            let plan = plan(&medicine)?;
+            let doses = plan.doses(today, &records(&recorded, &medicine, today), zone, now);
+            Ok((medicine, Some(plan.supply(&stock, &doses, today))))
+        };
+        medicines.into_iter().map(supply).collect()
     }
 
     /// The doses of each day of a range that has any, of each medicine, as of `now`.
@@ -120,11 +179,10 @@ impl Doses {
         let plans: Vec<_> = plans.collect::<Result<_, StoreError>>()?;
         let days = range.days().map(|date| {
             let of_day = plans.iter().map(|(plan, medicine)| {
-                let recorded =
-                    recorded.get(&(date, medicine.medicine_id.clone())).map(Vec::as_slice).unwrap_or_default();
-                let records: Vec<_> = recorded.iter().map(|(time, record, _)| (*time, *record)).collect();
-                let doses = plan.doses(date, &records, zone, now);
-                let taken = recorded.iter().filter(|(_, record, _)| *record == DoseRecord::Taken);
+                let doses = plan.doses(date, &records(&recorded, medicine, date), zone, now);
+                let of_day = recorded.get(&(date, medicine.medicine_id.clone())).into_iter().flatten();
+                let is_taken = |record| matches!(record, DoseRecord::Taken | DoseRecord::TakenAsNeeded);
+                let taken = of_day.filter(|(_, record, _)| is_taken(*record));
                 let taken_at = taken.map(|(time, _, at)| (*time, *at)).collect();
                 DayDoses { medicine: medicine.clone(), doses, taken_at }
             });
@@ -153,9 +211,7 @@ impl Doses {
         for medicine in medicines {
             let plan = plan(&medicine)?;
             for date in asking_days(medicine.from, zone, now) {
-                let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
-                let recorded = recorded.into_iter().flatten().map(|(time, record, _)| (*time, *record));
-                let doses = plan.doses(date, &recorded.collect::<Vec<_>>(), zone, now);
+                let doses = plan.doses(date, &records(&recorded, &medicine, date), zone, now);
                 asking.extend(doses.into_iter().map(|dose| (medicine.clone(), date, dose)));
             }
         }
@@ -205,6 +261,33 @@ impl Doses {
     }
 }
 
+/// What is recorded for the doses of a medicine on a day.
+fn records(recorded: &RecordedDoses, medicine: &Medicine, date: Date) -> Vec<(Time, DoseRecord)> {
+    let of_day = recorded.get(&(date, medicine.medicine_id.clone())).into_iter().flatten();
+    of_day.map(|(time, record, _)| (*time, *record)).collect()
+}
+
+/// The medicine after a record of one of its doses, and the units that the record has taken out of its
+/// stock. A dose that stays taken has taken its units already.
+fn counted(mut medicine: Medicine, before: Option<rows::Dose>, is_taken: bool) -> (Medicine, Option<u32>) {
+    let was_taken = before.as_ref().is_some_and(|before| before.state == DoseMark::Taken);
+    let units = before.and_then(|before| before.units);
+    if was_taken == is_taken {
+        return (medicine, units);
+    }
+    let mut stock = medicine.stock.map(Stock::from);
+    let units = match (&mut stock, is_taken) {
+        (Some(stock), true) => Some(stock.take()),
+        (Some(stock), false) => {
+            stock.put_back(units.unwrap_or(0));
+            None
+        }
+        (None, _) => None,
+    };
+    medicine.stock = stock.map(Into::into);
+    (medicine, units)
+}
+
 fn key(user: &UserId, name: &DoseKey) -> Key {
     Key::new(keys::user(user), keys::dose(name.date, name.time, &name.medicine_id))
 }
@@ -217,7 +300,7 @@ fn row(
     now: Timestamp,
 ) -> rows::Dose {
     let (state, snoozed_until) = match recorded {
-        DoseRecord::Taken => (DoseMark::Taken, None),
+        DoseRecord::Taken | DoseRecord::TakenAsNeeded => (DoseMark::Taken, None),
         DoseRecord::Skipped => (DoseMark::Skipped, None),
         DoseRecord::Snoozed { until } => (DoseMark::Snoozed, Some(until)),
     };
@@ -229,6 +312,8 @@ fn row(
         state,
         at,
         snoozed_until,
+        units: None,
+        is_as_needed: recorded == DoseRecord::TakenAsNeeded,
         created_at,
         updated_at: now,
     }
@@ -236,6 +321,7 @@ fn row(
 
 fn recorded_of(row: &rows::Dose) -> Result<DoseRecord, StoreError> {
     Ok(match (row.state, row.snoozed_until) {
+        (DoseMark::Taken, _) if row.is_as_needed => DoseRecord::TakenAsNeeded,
         (DoseMark::Taken, _) => DoseRecord::Taken,
         (DoseMark::Skipped, _) => DoseRecord::Skipped,
         (DoseMark::Snoozed, Some(until)) => DoseRecord::Snoozed { until },

@@ -39,7 +39,7 @@ pub use doses::{DayDoses, DoseKey, DoseMarked, Doses};
 pub use keys::{Key, due_partition, sha256_hex};
 pub use limits::{CodeLimits, MailKind, Source};
 pub use logs::{Calendar, LogPosition, LogRange, Logs};
-pub use medicines::{MedicineError, Medicines};
+pub use medicines::{MedicineDraft, MedicineError, Medicines};
 pub use notifications::{Notifications, UserNotifications};
 pub use oauth_state::{OAUTH_ATTEMPT_LIFETIME, OauthAttempt, OauthStates};
 pub use reminders::{Due, DuePartition, ReminderChange, ReminderKind, Reminders};

@@ -3,16 +3,16 @@
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::ShortText;
 use domain::UserId;
-use domain::okusuri::{FORMER_TIMES_MAX, MEDICINES_MAX, Plan};
+use domain::okusuri::{DOSES_MAX, FORMER_TIMES_MAX, MEDICINES_MAX, Plan, StockChange, StockError};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::keys::{self, Key, MEDICINE_PREFIX, s};
+use super::keys::{self, Key, MEDICINE_PREFIX, n, s};
 use super::rows::{Former, Medicine, read};
 use super::transaction::{Transaction, WriteError};
 use super::upsert::Upsert;
 use store_base::Retry;
-use store_base::{StoreError, Table, TransactionOutcome};
+use store_base::{StoreError, Table};
 
 /// Why a medicine is not kept.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,18 @@ pub enum MedicineError {
     /// There is none with this id.
     #[error("there is no such medicine")]
     NotFound,
+    /// A medicine that has no times is only taken.
+    #[error("a dose as needed is only taken")]
+    AsNeeded,
+    /// The medicine has as many records on the day as there may be.
+    #[error("a medicine has at most {DOSES_MAX} records a day")]
+    TooManyDoses,
+    /// What is left of the medicine is not counted.
+    #[error("the medicine has no stock")]
+    NoStock,
+    /// The stock cannot be changed so.
+    #[error(transparent)]
+    Stock(#[from] StockError),
     /// Anything else.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -34,7 +46,20 @@ impl From<StoreError> for MedicineError {
     }
 }
 
-/// The medicines in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update
+/// A medicine as the user describes it.
+#[derive(Debug, Clone)]
+pub struct MedicineDraft {
+    /// Its name.
+    pub name: ShortText,
+    /// How much of it, in words.
+    pub dose: ShortText,
+    /// When it is taken.
+    pub plan: Plan,
+    /// The stock, if it is to be counted.
+    pub stock: Option<StockChange>,
+}
+
+/// The medicines in a table. Reading is `Query` and `GetItem`; a change is a `TransactWriteItems` of an update
 /// and a condition check, or `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Medicines {
@@ -61,22 +86,40 @@ impl Medicines {
         Ok(medicines)
     }
 
+    pub(super) async fn get(&self, user: &UserId, id: &str) -> Result<Option<Medicine>, StoreError> {
+        let request = self.table.get_item(Key::new(keys::user(user), keys::medicine(id)).item());
+        request.consistent_read(true).send().await?.item.map(read).transpose()
+    }
+
     /// Adds a medicine.
     pub async fn add(
         &self,
         user: &UserId,
         id: Uuid,
-        (name, dose): (&ShortText, &ShortText),
-        plan: &Plan,
+        draft: &MedicineDraft,
         now: Timestamp,
     ) -> Result<Medicine, MedicineError> {
         if self.all(user).await?.len() >= MEDICINES_MAX {
             return Err(MedicineError::TooMany);
         }
-        let row = row(user, &id.to_string(), (name, dose), plan, Vec::new(), [now, now]);
+        let row = Medicine {
+            user_id: user.to_string(),
+            medicine_id: id.to_string(),
+            name: String::new(),
+            dose: String::new(),
+            times: draft.plan.times().to_vec(),
+            from: draft.plan.from(),
+            until: None,
+            former: Vec::new(),
+            stock: None,
+            version: 0,
+            created_at: now,
+            updated_at: now,
+        };
+        let row = described(row, draft, now)?;
         // Stops nothing but an id that was made twice.
-        self.write(user, &row, "attribute_not_exists(PK)").await?;
-        Ok(row)
+        let put = Transaction::of_user(&self.table, user)?.put_new(&row)?;
+        if put.write_of_user().await? { Ok(row) } else { Err(WriteError::Conflict.into()) }
     }
 
     /// Changes a medicine. The records of its doses stay.
@@ -84,21 +127,60 @@ impl Medicines {
         &self,
         user: &UserId,
         id: &str,
-        (name, dose): (&ShortText, &ShortText),
-        plan: &Plan,
+        draft: &MedicineDraft,
         now: Timestamp,
     ) -> Result<Medicine, MedicineError> {
-        let known =
-            self.all(user).await?.into_iter().find(|known| known.medicine_id == id).ok_or(MedicineError::NotFound)?;
-        let mut former = known.former;
-        if known.times != plan.times() {
-            former.push(Former { times: known.times, until: now });
-            former.drain(..former.len().saturating_sub(FORMER_TIMES_MAX));
+        self.update(user, id, |known| described(known, draft, now)).await
+    }
+
+    /// Adds a pack to the stock, unless the pack with this number has been added.
+    pub async fn add_pack(
+        &self,
+        user: &UserId,
+        id: &str,
+        number: u32,
+        now: Timestamp,
+    ) -> Result<Medicine, MedicineError> {
+        let change = |known: Medicine| {
+            let mut stock: domain::okusuri::Stock = known.stock.ok_or(MedicineError::NoStock)?.into();
+            stock.add_pack(number)?;
+            Ok(Medicine { stock: Some(stock.into()), updated_at: now, ..known })
+        };
+        self.update(user, id, change).await
+    }
+
+    async fn update(
+        &self,
+        user: &UserId,
+        id: &str,
+        change: impl Fn(Medicine) -> Result<Medicine, MedicineError>,
+    ) -> Result<Medicine, MedicineError> {
+        let mut retry = Retry::new();
+        loop {
+            let known = self.get(user, id).await?.ok_or(MedicineError::NotFound)?;
+            let row = change(known)?;
+            if self.replace(user, &row)?.try_of_user().await? {
+                return Ok(row);
+            }
+            if !retry.wait().await {
+                return Err(WriteError::Conflict.into());
+            }
         }
-        let row = row(user, id, (name, dose), plan, former, [known.created_at, now]);
-        // Stops a medicine from coming back that was deleted meanwhile.
-        self.write(user, &row, "attribute_exists(PK)").await?;
-        Ok(row)
+    }
+
+    /// A transaction that writes a medicine over the one that was read with the version of `row`.
+    pub(super) fn replace(&self, user: &UserId, row: &Medicine) -> Result<Transaction<'_>, StoreError> {
+        // Stops a stock from being computed from a record or a number that has changed since, and a
+        // medicine from coming back that was deleted meanwhile.
+        let next = Upsert::new(&Medicine { version: row.version + 1, ..row.clone() })?.when(
+            match row.version {
+                // The medicines of earlier releases have none.
+                0 => "attribute_exists(PK) AND (attribute_not_exists(#Version) OR #Version = :read)",
+                _ => "#Version = :read",
+            },
+            vec![("read", n(row.version))],
+        );
+        Transaction::of_user(&self.table, user)?.change(next)
     }
 
     /// Deletes a medicine; `false` if there is none. The records of its doses stay, but no longer
@@ -108,40 +190,27 @@ impl Medicines {
         let request = self.table.delete_item(key);
         Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
     }
-
-    async fn write(&self, user: &UserId, row: &Medicine, condition: &str) -> Result<(), MedicineError> {
-        let mut retry = Retry::new();
-        loop {
-            let row = Upsert::new(row)?.when(condition, Vec::new());
-            match Transaction::of_user(&self.table, user)?.change(row)?.send().await? {
-                TransactionOutcome::Written => return Ok(()),
-                TransactionOutcome::ConditionFailed { action: 0, .. } => return Err(WriteError::NoUser.into()),
-                TransactionOutcome::ConditionFailed { .. } => return Err(MedicineError::NotFound),
-                TransactionOutcome::Conflict if retry.wait().await => {}
-                TransactionOutcome::Conflict => return Err(WriteError::Conflict.into()),
-            }
-        }
-    }
 }
 
-fn row(
-    user: &UserId,
-    id: &str,
-    (name, dose): (&ShortText, &ShortText),
-    plan: &Plan,
-    former: Vec<Former>,
-    [created_at, updated_at]: [Timestamp; 2],
-) -> Medicine {
-    Medicine {
-        user_id: user.to_string(),
-        medicine_id: id.to_owned(),
+/// The medicine as the draft describes it.
+fn described(known: Medicine, draft: &MedicineDraft, now: Timestamp) -> Result<Medicine, MedicineError> {
+    let MedicineDraft { name, dose, plan, stock } = draft;
+    let mut former = known.former;
+    if known.times != plan.times() {
+        former.push(Former { times: known.times, until: now });
+        former.drain(..former.len().saturating_sub(FORMER_TIMES_MAX));
+    }
+    let before = known.stock.map(Into::into);
+    let stock = stock.map(|stock| stock.of(before)).transpose()?;
+    Ok(Medicine {
         name: name.to_string(),
         dose: dose.to_string(),
         times: plan.times().to_vec(),
         from: plan.from(),
         until: plan.until(),
         former,
-        created_at,
-        updated_at,
-    }
+        stock: stock.map(Into::into),
+        updated_at: now,
+        ..known
+    })
 }

@@ -16,7 +16,7 @@ use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, Language, Latin, PlayerName};
 use domain::journal::{JournalStream, Message};
-use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX};
+use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX, UNITS_MAX, WARN_DAYS_MAX};
 use domain::shop::{Amount, HoldTime, OrderLines, Quantity, StockLevel};
 use lambda_kit::push::ENDPOINT_BYTES_MAX;
 use regex_lite::Regex;
@@ -220,6 +220,8 @@ fn the_limits_are_those_of_the_code() {
         ("parameters/RowsLimit/schema/default", json!(price_history::LIMIT_DEFAULT)),
         ("schemas/LogNote/maxLength", json!(Note::CHARS_MAX)),
         ("schemas/Medicine/properties/times/maxItems", json!(TIMES_MAX)),
+        ("schemas/Units/maximum", json!(UNITS_MAX)),
+        ("schemas/MedicineStock/properties/warnDays/maximum", json!(WARN_DAYS_MAX)),
         ("schemas/DoseMark/properties/minutes/maximum", json!(SNOOZE_MINUTES_MAX)),
         ("schemas/NewSubscription/properties/endpoint/maxLength", json!(ENDPOINT_BYTES_MAX)),
         ("schemas/Notifications/properties/subscriptions/maxItems", json!(SUBSCRIPTIONS_MAX)),

@@ -39,8 +39,12 @@ async fn doses_are_taken_skipped_snoozed_and_missed() {
     let adherence = world.get("ann", "GET /okusuri/api/adherence", &[]).await;
     assert_eq!((&adherence["due"], &adherence["taken"], &adherence["of"]), (&json!(5), &json!(2), &json!("doses")));
     let month = world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-11"]).await;
-    assert_eq!(month["days"][20]["doses"], json!({ "planned": 3, "taken": 1, "skipped": 0, "missed": 2 }));
-    assert_eq!(month["medicines"], json!([{ "medicineId": id, "name": "鉄剤", "due": 5, "taken": 2, "rate": 0.4 }]));
+    assert_eq!(
+        month["days"][20]["doses"],
+        json!({ "planned": 3, "taken": 1, "skipped": 0, "missed": 2, "asNeeded": 0 })
+    );
+    let of_month = json!([{ "medicineId": id, "name": "鉄剤", "due": 5, "taken": 2, "rate": 0.4, "asNeeded": 0 }]);
+    assert_eq!(month["medicines"], of_month);
     assert_eq!(world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-10"]).await["medicines"], json!([]));
 
     assert_eq!(world.json("ann", &format!("DELETE {dose}"), &["2026-11-22", "08:00", id], json!({})).await.0, 200);
@@ -96,7 +100,7 @@ async fn changing_a_medicine_does_not_change_its_past_days() {
     let (_, changed) = change(form(&["20:00"], None)).await;
     assert_eq!(changed.get("until"), None);
     for body in [
-        form(&[], None),
+        form(&["08:00", "09:00", "10:00", "11:00", "12:00", "13:00", "14:00", "15:00", "16:00"], None),
         form(&["25:00"], None),
         form(&["08:00"], Some("2026-11-20")),
         form(&["08:00"], Some("2026-11-31")),
@@ -178,4 +182,130 @@ async fn changes_of_doses_move_their_next_reminder() {
         problem(&world.json("ann", REMINDER, &[], json!({ "doses": { "colour": "red" } })).await),
         (400, "invalid-body")
     );
+}
+
+const MEDICINE: &str = "/okusuri/api/medicines/{medicineId}";
+const DOSE: &str = "/okusuri/api/doses/{date}/{time}/{medicineId}";
+
+#[tokio::test]
+async fn dose_as_needed_is_recorded_and_counted_apart() {
+    let world = World::new().await;
+    let form = |times: &[&str]| json!({ "name": "頭痛薬", "dose": "1錠", "times": times, "from": "2026-11-01" });
+    let (status, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form(&[])).await;
+    assert_eq!((status, &medicine["times"]), (201, &json!([])));
+    world.added_at(&medicine, "2026-11-01T00:00:00Z").await;
+    let id = medicine["id"].as_str().unwrap();
+    let taken = json!({ "state": "taken" });
+    let minutes: Vec<_> = (3..=24).map(|minute| format!("05:{minute:02}")).collect();
+    let mark = async |date, time, body| world.json("ann", &format!("PUT {DOSE}"), &[date, time, id], body).await;
+    let of_day = async |date: &str| {
+        let doses = world.get("ann", &format!("GET /okusuri/api/doses?date={date}"), &[]).await;
+        let doses = doses["items"].as_array().unwrap().clone();
+        let shown = |dose: &Value| (dose["time"].clone(), dose["state"].clone(), dose["takenAt"].clone());
+        doses.iter().inspect(|dose| assert_eq!(dose["isAsNeeded"], true)).map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(of_day("2026-11-22").await, []);
+    // The day is logged, and a dose as needed does not take the log's place.
+    for date in ["2026-11-20", "2026-11-21", "2026-11-22"] {
+        world.json("ann", &format!("PUT {LOG}"), &[date], json!({ "hasBleeding": false })).await;
+    }
+    assert_eq!(mark("2026-11-21", "03:07", taken.clone()).await.0, 201);
+    assert_eq!(mark("2026-11-21", "03:07", taken.clone()).await.0, 200);
+    assert_eq!(mark("2026-11-21", "23:59", json!({ "state": "taken", "at": "2026-11-21T13:00:00Z" })).await.0, 201);
+    // Its minute is still to come: the clock of the device is fast.
+    let (status, body) = mark("2026-11-22", "12:01", taken.clone()).await;
+    assert_eq!((status, &body["at"]), (201, &json!("2026-11-22T03:00:00Z")));
+    let shown = [("03:07", "2026-11-20T18:07:00Z"), ("23:59", "2026-11-21T13:00:00Z")];
+    let shown = shown.map(|(time, at)| (json!(time), json!("taken"), json!(at)));
+    assert_eq!(of_day("2026-11-21").await, shown);
+    for state in ["skipped", "snoozed"] {
+        let refused = mark("2026-11-21", "03:07", json!({ "state": state })).await;
+        assert_eq!(problem(&refused), (409, "medicine-as-needed"));
+    }
+    let adherence = world.get("ann", "GET /okusuri/api/adherence", &[]).await;
+    assert_eq!((&adherence["of"], &adherence["due"], &adherence["taken"]), (&json!("logs"), &json!(3), &json!(3)));
+    let month = world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-11"]).await;
+    let counts = json!({ "planned": 0, "taken": 0, "skipped": 0, "missed": 0, "asNeeded": 2 });
+    assert_eq!(month["days"][20]["doses"], counts);
+    let of_month = json!([{ "medicineId": id, "name": "頭痛薬", "due": 0, "taken": 0, "asNeeded": 3 }]);
+    assert_eq!(month["medicines"], of_month);
+    // A change to times and back keeps the doses of before.
+    world.json("ann", &format!("PUT {MEDICINE}"), &[id], form(&["20:00"])).await;
+    assert_eq!(of_day("2026-11-21").await, shown);
+    world.json("ann", &format!("PUT {MEDICINE}"), &[id], form(&[])).await;
+    assert_eq!(of_day("2026-11-21").await, shown);
+    assert_eq!(of_day("2026-11-22").await.len(), 1);
+    for minute in &minutes {
+        assert_eq!(mark("2026-11-21", minute, taken.clone()).await.0, 201);
+    }
+    assert_eq!(problem(&mark("2026-11-21", "06:00", taken.clone()).await), (409, "too-many-doses"));
+    assert_eq!(mark("2026-11-20", "06:00", taken).await.0, 201);
+}
+
+#[tokio::test]
+async fn stock_counts_down_and_says_when_to_buy() {
+    let world = World::new().await;
+    let stock = json!({ "left": 9, "perDose": 1, "packSize": 28 });
+    let form = |stock: &Value| json!({ "name": "鉄剤", "dose": "1錠", "times": ["08:00"], "from": "2026-11-01", "stock": stock });
+    let (status, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form(&stock)).await;
+    let begun = json!({ "left": 9, "perDose": 1, "packSize": 28, "warnDays": 7, "packs": 0 });
+    assert_eq!((status, &medicine["stock"]), (201, &begun));
+    world.added_at(&medicine, "2026-11-01T00:00:00Z").await;
+    let id = medicine["id"].as_str().unwrap();
+    let shown = async || {
+        let stock = world.get("ann", "GET /okusuri/api/medicines", &[]).await["items"][0]["stock"].clone();
+        (stock["left"].clone(), stock["runsOutOn"].clone(), stock["isLow"].clone())
+    };
+    let is = |left: u32, day: &str, is_low: bool| (json!(left), json!(format!("2026-{day}")), json!(is_low));
+    assert_eq!(shown().await, is(9, "11-30", false));
+    let mark = async |date, state: &str| {
+        let (status, _) =
+            world.json("ann", &format!("PUT {DOSE}"), &[date, "08:00", id], json!({ "state": state })).await;
+        assert!(status == 200 || status == 201);
+    };
+    // The dose of today was in the plan: the last day stays.
+    mark("2026-11-22", "taken").await;
+    mark("2026-11-22", "taken").await;
+    assert_eq!(shown().await, is(8, "11-30", false));
+    mark("2026-11-21", "taken").await;
+    assert_eq!(shown().await, is(7, "11-29", true));
+    mark("2026-11-21", "skipped").await;
+    assert_eq!(shown().await, is(8, "11-30", false));
+    world.json("ann", &format!("DELETE {DOSE}"), &["2026-11-22", "08:00", id], json!({})).await;
+    assert_eq!(shown().await, is(9, "11-30", false));
+    // Without `left`, the number stays; with it, it is corrected.
+    let change = async |stock: Value| world.json("ann", &format!("PUT {MEDICINE}"), &[id], form(&stock)).await;
+    let (status, changed) = change(json!({ "perDose": 3, "packSize": 30, "warnDays": 0 })).await;
+    assert_eq!((status, &changed["stock"]["left"]), (200, &json!(9)));
+    change(json!({ "left": 2, "perDose": 3, "packSize": 30 })).await;
+    assert_eq!(shown().await, (json!(2), Value::Null, json!(true)));
+    mark("2026-11-22", "taken").await;
+    assert_eq!(shown().await, (json!(0), Value::Null, json!(true)));
+    let pack = async |number: &str| {
+        world.json("ann", &format!("PUT {MEDICINE}/packs/{{number}}"), &[id, number], json!({})).await
+    };
+    for _ in 0..2 {
+        let (status, added) = pack("1").await;
+        assert_eq!((status, &added["stock"]["left"], &added["stock"]["packs"]), (200, &json!(30), &json!(1)));
+    }
+    let skipped = pack("3").await;
+    assert_eq!((problem(&skipped), &skipped.1["next"]), ((409, "pack-out-of-order"), &json!(2)));
+    for number in ["0", "-1", "one", "4294967297"] {
+        assert_eq!(problem(&pack(number).await), (400, "invalid-parameter"), "{number}");
+    }
+    for bad in [
+        json!({ "perDose": 1 }),
+        json!({ "perDose": 0, "packSize": 28 }),
+        json!({ "left": -1, "perDose": 1, "packSize": 28 }),
+        json!({ "left": 0.5, "perDose": 1, "packSize": 28 }),
+        json!({ "perDose": 1, "packSize": 10_001 }),
+        json!({ "perDose": 1, "packSize": 28, "warnDays": 91 }),
+        json!({ "perDose": 1, "packSize": 28, "packs": 9 }),
+    ] {
+        assert_eq!(problem(&change(bad.clone()).await), (400, "invalid-body"), "{bad}");
+    }
+    assert_eq!(change(Value::Null).await.1.get("stock"), None);
+    assert_eq!(problem(&pack("1").await), (409, "no-stock"));
+    let of_bob = world.json("bob", &format!("PUT {MEDICINE}/packs/{{number}}"), &[id, "1"], json!({})).await;
+    assert_eq!(problem(&of_bob), (404, "medicine-not-found"));
 }

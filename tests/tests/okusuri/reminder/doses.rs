@@ -34,7 +34,8 @@ impl Scene {
     async fn mark(&self, user: &UserId, date: &str, time: &str, record: DoseRecord, now: &str) {
         let medicine_id = medicine(user, &[], "2026-11-01").unwrap().medicine_id;
         let key = DoseKey { date: date.parse().unwrap(), time: time.parse().unwrap(), medicine_id };
-        Doses::new(&self.db.table(Database::OKUSURI)).mark(user, &key, (record, at(now)), at(now)).await.unwrap();
+        let doses = Doses::new(&self.db.table(Database::OKUSURI));
+        doses.mark(user, &key, (record, Some(at(now))), &tokyo(), at(now)).await.unwrap();
         self.reminders.follow_doses(user, &tokyo(), at(now)).await.unwrap();
     }
 

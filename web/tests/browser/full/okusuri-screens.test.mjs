@@ -100,6 +100,66 @@ test('a medicine can be added with times in several formats', async () => {
   await close();
 });
 
+test('a medicine as needed with a stock is added, taken, corrected and undone', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { at: '/okusuri/?view=settings', viewport: viewports.phone });
+  await page.getByRole('button', { name: 'Add a medicine' }).click();
+  const form = page.getByRole('form', { name: 'New medicine' });
+  await form.getByLabel('Name').fill('Ibuprofen');
+  await form.getByLabel('Dose', { exact: true }).fill('1 tablet');
+  await form.getByLabel('As needed, at no fixed time').check();
+  await form.getByLabel('Times').waitFor({ state: 'detached' });
+  await form.getByLabel('Count what is left, and say when to buy').check();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText('Enter whole numbers').waitFor();
+  await form.getByLabel('Left now').fill('6');
+  await form.getByLabel('In a new pack').fill('20');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByTestId('medicines').getByText('1 tablet · as needed').waitFor();
+  const stock = { left: 6, perDose: 1, packSize: 20, warnDays: 7 };
+  const body = { name: 'Ibuprofen', dose: '1 tablet', times: [], from: today, stock };
+  await becomes(() => server.changes, [{ method: 'POST', path: 'medicines', body }]);
+
+  server.changes = [];
+  await page.getByRole('link', { name: 'Today' }).click();
+  await page.getByRole('button', { name: 'Take now: Ibuprofen' }).click();
+  await page.getByRole('button', { name: 'Change time: Ibuprofen, 20:05' }).click();
+  await page.getByLabel('Change time: Ibuprofen, 20:05').fill('19:50');
+  await page.getByTestId('doses').getByRole('button', { name: 'Save' }).click();
+  await page.getByTestId('doses').getByText('1 tablet · taken at 19:50').waitFor();
+  await page.getByRole('button', { name: 'Undo: Ibuprofen, 20:05' }).click();
+  await page.getByRole('button', { name: 'Undo: Ibuprofen, 20:05' }).waitFor({ state: 'detached' });
+  const path = `doses/${today}/20:05/m3`;
+  await becomes(
+    () => server.changes.map(({ method, path, body }) => [method, path, body?.at]),
+    [
+      ['PUT', path, '2026-11-21T11:05:00.000Z'],
+      ['PUT', path, '2026-11-21T10:50:00.000Z'],
+      ['DELETE', path, undefined],
+    ],
+  );
+  await close();
+});
+
+test('a low stock is shown until a new pack is added', async () => {
+  const server = new OkusuriServer();
+  const stock = { left: 13, perDose: 1, packSize: 28, warnDays: 7, packs: 2, isLow: true, runsOutOn: dayAt(6) };
+  Object.assign(server.medicines[0] ?? {}, { stock });
+  const { page, close } = await open(server);
+  await page.getByTestId('low-stock').getByText('Buy Iron: 6 days left').waitFor();
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByText('13 left · lasts until Fri, 27 Nov 2026').waitFor();
+  await page.getByRole('button', { name: 'New pack: Iron' }).click();
+  await page.getByText('Add a new pack of 28 to Iron?').waitFor();
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText('41 left').waitFor();
+  await becomes(() => server.changes, [{ method: 'PUT', path: 'medicines/m1/packs/3', body: {} }]);
+  await page.getByRole('link', { name: 'Today' }).click();
+  await page.getByRole('button', { name: 'Taken: Iron, 20:00' }).waitFor();
+  await page.getByTestId('low-stock').waitFor({ state: 'detached' });
+  await close();
+});
+
 test('a CSV file is previewed before the import', async () => {
   const server = new OkusuriServer();
   const rows = [

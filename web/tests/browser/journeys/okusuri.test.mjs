@@ -129,6 +129,43 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   await close();
 });
 
+test('a medicine as needed counts down, and a new pack is added', async () => {
+  const { page, close } = await visit({ timezoneId: ZONE, viewport: viewports.phone });
+  await signIn(page);
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'Add a medicine' }).click();
+  const form = page.getByRole('form', { name: 'New medicine' });
+  await form.getByLabel('Name').fill('Ibuprofen');
+  await form.getByLabel('Dose', { exact: true }).fill('1 tablet');
+  await form.getByLabel('As needed, at no fixed time').check();
+  await form.getByLabel('Count what is left, and say when to buy').check();
+  await form.getByLabel('Left now').fill('2');
+  await form.getByLabel('In a new pack').fill('20');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByTestId('medicines').getByText('1 tablet · as needed').waitFor();
+
+  await page.getByRole('link', { name: 'Today' }).click();
+  const low = page.getByTestId('low-stock');
+  await low.getByText('Buy Ibuprofen: 2 left').waitFor();
+  await page.getByRole('button', { name: 'Take now: Ibuprofen' }).click();
+  await low.getByText('Buy Ibuprofen: 1 left').waitFor();
+  await page
+    .getByTestId('doses')
+    .getByText(/^1 tablet · taken at \d\d:\d\d$/)
+    .waitFor();
+  await page.getByRole('button', { name: /^Undo: Ibuprofen/ }).click();
+  await low.getByText('Buy Ibuprofen: 2 left').waitFor();
+  await page.getByRole('button', { name: /^Undo: Ibuprofen/ }).waitFor({ state: 'detached' });
+
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'New pack: Ibuprofen' }).click();
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByTestId('medicines').getByText('22 left').waitFor();
+  await page.getByRole('link', { name: 'Today' }).click();
+  await low.waitFor({ state: 'detached' });
+  await close();
+});
+
 test('a CSV file is imported, and then everything is deleted', async () => {
   const { page, close } = await visit({ timezoneId: ZONE });
   await signIn(page);

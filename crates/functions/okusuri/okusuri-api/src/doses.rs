@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::Okusuri;
 use crate::medicines::{is_id, medicine_problem};
-use crate::problems::{DOSE_NOT_FOUND, date_problem, store_problem};
+use crate::problems::{DOSE_NOT_FOUND, date_problem, store_problem, write_problem};
 
 /// The doses of days.
 type Days = BTreeMap<Date, Vec<DayDoses>>;
@@ -63,14 +63,15 @@ impl DoseBody {
         }
     }
 
-    /// When the dose was taken; now, if the request does not say it.
-    fn at(&self, date: Date, zone: &TimeZone, now: Timestamp) -> Result<Timestamp, Problem> {
-        let Some(at) = &self.at else { return Ok(now) };
+    /// When the dose was taken, if the request says it.
+    fn at(&self, date: Date, zone: &TimeZone, now: Timestamp) -> Result<Option<Timestamp>, Problem> {
+        let Some(at) = &self.at else { return Ok(None) };
         if !matches!(self.state, StateBody::Taken) {
             return Err(INVALID_BODY.detail("`at` is allowed only with `taken`"));
         }
         let at: Timestamp = at.parse().map_err(|why| INVALID_BODY.detail(format!("`at`: {why}")))?;
-        taken_at(at, date, zone, now).ok_or_else(|| INVALID_BODY.detail("`at` must be within a day of the dose's day"))
+        let at = taken_at(at, date, zone, now);
+        at.map(Some).ok_or_else(|| INVALID_BODY.detail("`at` must be within a day of the dose's day"))
     }
 }
 
@@ -95,8 +96,9 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let body: DoseBody = request.json(BODY_BYTES_MAX)?;
     let recorded = body.recorded(now)?;
     check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
-    let at = body.at(name.date, &signed_in.time_zone, now)?;
-    let marked = okusuri.doses.mark(&signed_in.id, &name, (recorded, at), now).await.map_err(medicine_problem)?;
+    let zone = &signed_in.time_zone;
+    let at = body.at(name.date, zone, now)?;
+    let marked = okusuri.doses.mark(&signed_in.id, &name, (recorded, at), zone, now).await.map_err(medicine_problem)?;
     if matches!(recorded, DoseRecord::Snoozed { .. }) {
         okusuri.follow_doses(&signed_in, now).await?;
     }
@@ -107,7 +109,7 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let name = dose_key(request)?;
-    if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(store_problem)? {
+    if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(write_problem)? {
         return Err(DOSE_NOT_FOUND);
     }
     okusuri.follow_doses(&signed_in, (okusuri.now)()).await?;
@@ -125,10 +127,10 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(store_problem)?;
     let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(store_problem)?;
     let calendar = okusuri.logs_of(&signed_in).calendar(&signed_in.id, range, today).await.map_err(store_problem)?;
-    let others: Vec<_> = calendar.days.into_iter().filter(|day| !doses.contains_key(&day.date)).collect();
+    let has_planned = |date: &Date| doses.get(date).is_some_and(|of_day| planned(of_day).next().is_some());
+    let others: Vec<_> = calendar.days.into_iter().filter(|day| !has_planned(&day.date)).collect();
     let of_logs = Adherence::of_days(&others);
-    let each: Vec<_> = medicines.iter().map(|medicine| (medicine, adherence_of(medicine, &doses))).collect();
-    let of_doses = each.iter().fold(Adherence::default(), |sum, (_, adherence)| sum.and(*adherence));
+    let of_doses = doses.values().fold(Adherence::default(), |sum, of_day| sum.and(Adherence::of_doses(all(of_day))));
     let mut body = json!({ "from": range.from().to_string(), "to": range.to().to_string() });
     body["of"] = match (of_logs.due, of_doses.due) {
         (0, 0) if medicines.is_empty() => "logs",
@@ -138,7 +140,7 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     }
     .into();
     if !medicines.is_empty() {
-        body["medicines"] = each.iter().map(|(medicine, adherence)| medicine_to_json(medicine, *adherence)).collect();
+        body["medicines"] = medicines.iter().map(|medicine| medicine_to_json(medicine, &doses)).collect();
     }
     write_adherence(&mut body, of_logs.and(of_doses));
     Ok(Reply::json(200, &body))
@@ -149,29 +151,36 @@ pub(crate) fn by_medicine(doses: &Days) -> Vec<Value> {
     // The ids are sorted by time.
     let medicines: BTreeMap<_, _> =
         doses.values().flatten().map(|of_day| (&of_day.medicine.medicine_id, &of_day.medicine)).collect();
-    medicines.into_values().map(|medicine| medicine_to_json(medicine, adherence_of(medicine, doses))).collect()
+    medicines.into_values().map(|medicine| medicine_to_json(medicine, doses)).collect()
 }
 
-fn adherence_of(medicine: &Medicine, doses: &Days) -> Adherence {
+fn medicine_to_json(medicine: &Medicine, doses: &Days) -> Value {
     let of_days = doses.values().flatten().filter(|of_day| of_day.medicine.medicine_id == medicine.medicine_id);
-    Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
+    let of_medicine: Vec<_> = of_days.flat_map(|of_day| &of_day.doses).collect();
+    let as_needed = of_medicine.iter().filter(|dose| dose.is_as_needed).count();
+    let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name, "asNeeded": as_needed });
+    write_adherence(&mut item, Adherence::of_doses(of_medicine));
+    item
 }
 
-fn medicine_to_json(medicine: &Medicine, adherence: Adherence) -> Value {
-    let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
-    write_adherence(&mut item, adherence);
-    item
+fn all(of_day: &[DayDoses]) -> impl Iterator<Item = &Dose> {
+    of_day.iter().flat_map(|of_day| &of_day.doses)
+}
+
+/// Without those that were taken as needed.
+fn planned(of_day: &[DayDoses]) -> impl Iterator<Item = &Dose> {
+    all(of_day).filter(|dose| !dose.is_as_needed)
 }
 
 /// The numbers of a day's doses, for the calendar.
 pub(crate) fn count(of_day: &[DayDoses]) -> Value {
-    let doses = || of_day.iter().flat_map(|of_day| &of_day.doses);
-    let count = |is: fn(&Dose) -> bool| doses().filter(|dose| is(dose)).count();
+    let count = |is: fn(&Dose) -> bool| planned(of_day).filter(|dose| is(dose)).count();
     json!({
-        "planned": doses().count(),
+        "planned": planned(of_day).count(),
         "taken": count(|dose| dose.state == DoseState::Taken),
         "skipped": count(|dose| dose.state == DoseState::Skipped),
         "missed": count(|dose| dose.state == DoseState::Missed),
+        "asNeeded": all(of_day).filter(|dose| dose.is_as_needed).count(),
     })
 }
 
@@ -214,6 +223,9 @@ fn to_json(date: Date, of_day: &DayDoses) -> impl Iterator<Item = ((Timestamp, S
         }
         if let Some(at) = of_day.taken_at.get(&dose.time) {
             body["takenAt"] = at.to_string().into();
+        }
+        if dose.is_as_needed {
+            body["isAsNeeded"] = true.into();
         }
         ((dose.due_at, medicine.name.clone(), medicine.medicine_id.clone()), body)
     })

@@ -179,6 +179,7 @@ pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Proble
         "POST /okusuri/api/medicines" => medicines::add(okusuri, &request).await,
         "PUT /okusuri/api/medicines/{medicineId}" => medicines::change(okusuri, &request).await,
         "DELETE /okusuri/api/medicines/{medicineId}" => medicines::delete(okusuri, &request).await,
+        "PUT /okusuri/api/medicines/{medicineId}/packs/{number}" => medicines::add_pack(okusuri, &request).await,
         "GET /okusuri/api/doses" => doses::list(okusuri, &request).await,
         "PUT /okusuri/api/doses/{date}/{time}/{medicineId}" => doses::mark(okusuri, &request).await,
         "DELETE /okusuri/api/doses/{date}/{time}/{medicineId}" => doses::unmark(okusuri, &request).await,

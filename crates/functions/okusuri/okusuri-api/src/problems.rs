@@ -14,6 +14,11 @@ pub(crate) const LOG_NOT_FOUND: Problem = Problem::new(404, "log-not-found", "Th
 pub(crate) const MEDICINE_NOT_FOUND: Problem = Problem::new(404, "medicine-not-found", "There is no such medicine");
 pub(crate) const DOSE_NOT_FOUND: Problem = Problem::new(404, "dose-not-found", "Nothing is recorded for this dose");
 pub(crate) const TOO_MANY_MEDICINES: Problem = Problem::new(409, "too-many-medicines", "There are too many medicines");
+pub(crate) const MEDICINE_AS_NEEDED: Problem =
+    Problem::new(409, "medicine-as-needed", "A medicine as needed is only taken");
+pub(crate) const TOO_MANY_DOSES: Problem = Problem::new(409, "too-many-doses", "The day has too many doses");
+pub(crate) const NO_STOCK: Problem = Problem::new(409, "no-stock", "The stock of the medicine is not counted");
+pub(crate) const PACK_OUT_OF_ORDER: Problem = Problem::new(409, "pack-out-of-order", "This is not the next pack");
 pub(crate) const TOO_MANY_ROWS: Problem = Problem::new(400, "too-many-rows", "The file has too many rows");
 const DATE_IN_THE_FUTURE: Problem = Problem::new(400, "date-in-the-future", "The day is in the future");
 const DATE_TOO_EARLY: Problem = Problem::new(400, "date-too-early", "The day is too long ago");

@@ -1,12 +1,13 @@
 //! A month of a user of the medication log.
 
 use anyhow::{Result, ensure};
-use domain::okusuri::{DoseRecord, Email, Log, Plan};
+use domain::okusuri::{DoseRecord, Email, Log, Plan, StockChange};
 use domain::{EntryId, ShortText, UserId};
 use jiff::civil::time;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use okusuri_store::rows::{EmailOwner, User};
-use okusuri_store::{DoseKey, Doses, LogEntry, Logs, Medicines, Row, SignIns, UserData, item};
+use okusuri_store::{DoseKey, Doses, LogEntry, Logs, MedicineDraft, Medicines, Row, SignIns, UserData, item};
 use store_base::{Table, unless_condition_failed};
 
 use super::{EMAIL, Ids};
@@ -66,17 +67,25 @@ pub(super) async fn add(table: &Table, ids: Ids) -> Result<()> {
 
     let (medicines, doses) = (Medicines::new(table), Doses::new(table));
     let known = medicines.all(&id).await?;
-    for (name, dose, at) in [("Iron", "1 tablet", time(8, 0, 0, 0)), ("Vitamin D", "2 drops", time(20, 0, 0, 0))] {
+    for (name, dose, at, left) in [
+        ("Iron", "1 tablet", Some(time(8, 0, 0, 0)), Some(34)),
+        ("Vitamin D", "2 drops", Some(time(20, 0, 0, 0)), None),
+        ("Ibuprofen", "1 tablet, as needed", None, None),
+    ] {
         let medicine = EntryId::derived(created_at, &format!("demo {name}")).uuid();
-        let (name, dose) = (ShortText::new(name)?, ShortText::new(dose)?);
         if !known.iter().any(|known| known.medicine_id == medicine.to_string()) {
-            let plan = Plan::new(vec![at], today - DAYS.days(), None)?;
-            medicines.add(&id, medicine, (&name, &dose), &plan, created_at).await?;
+            let plan = Plan::new(at.into_iter().collect(), today - DAYS.days(), None)?;
+            let stock = left.map(|left| StockChange { left: Some(left), per_dose: 1, pack_size: 28, warn_days: 7 });
+            let (name, dose) = (ShortText::new(name)?, ShortText::new(dose)?);
+            medicines.add(&id, medicine, &MedicineDraft { name, dose, plan, stock }, created_at).await?;
         }
-        for (_, date) in &days {
+        for (ago, date) in &days {
+            // A dose as needed was taken now and then.
+            let Some(at) = at.or_else(|| (ago % 8 == 5).then(|| time(15, 20, 0, 0))) else { continue };
             let key = DoseKey { date: *date, time: at, medicine_id: medicine.to_string() };
-            let taken_at = date.to_datetime(at).in_tz(ZONE)?.timestamp();
-            doses.mark(&id, &key, (DoseRecord::Taken, taken_at), ids.at).await?;
+            let zone = TimeZone::get(ZONE)?;
+            let taken_at = date.to_datetime(at).to_zoned(zone.clone())?.timestamp();
+            doses.mark(&id, &key, (DoseRecord::Taken, Some(taken_at)), &zone, ids.at).await?;
         }
     }
     Ok(())
