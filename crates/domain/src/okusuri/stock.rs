@@ -123,7 +123,7 @@ impl Plan {
         let open = u32::try_from(of_today.iter().filter(is_open).count()).unwrap_or(u32::MAX);
         // The day of the first dose that is not a full one.
         let short_on = if full < open { Some(today) } else { self.day_of_dose(full - open, today) };
-        if !short_on.is_some_and(|day| self.until().is_none_or(|until| day <= until)) {
+        if short_on.is_none_or(|day| self.until().is_some_and(|until| until < day)) {
             return Supply { runs_out_on: None, is_low: false };
         }
         let runs_out_on = match full.checked_sub(1) {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stock_never_falls_below_zero_and_gets_back_what_it_gave() {
+    fn a_stock_never_falls_below_zero_and_gets_units_back() {
         let mut three = stock(3, 2);
         assert_eq!([three.take(), three.take(), three.take()], [2, 1, 0]);
         assert_eq!(three.left, 0);

@@ -199,6 +199,18 @@ impl Walk {
     /// What the routes answer that change somebody's logs, medicines and doses, while others are
     /// faster each time.
     pub(super) async fn meet(&mut self, stack: &Stack) {
+        // A medicine with a stock, a new pack, and a dose, which the requests below then change.
+        let stock = okusuri_store::rows::Stock { left: 12, per_dose: 1, pack_size: 28, warn_days: 7, packs: 0 };
+        let iron = okusuri::medicine(&domain::UserId::new("ann").unwrap(), &[], "2025-10-01").unwrap();
+        let iron = okusuri_store::rows::Medicine { stock: Some(stock), ..iron };
+        okusuri::put(&stack.dynamodb(), &iron).await.unwrap();
+        for route in [
+            "PUT /okusuri/api/medicines/{medicineId}/packs/{number}",
+            "PUT /okusuri/api/doses/{date}/{time}/{medicineId}",
+        ] {
+            let answer = self.send(stack, route, &[("authorization", &*self.token(route))], "").await;
+            assert!(self.show(route, answer) < 300, "{route}");
+        }
         stack.set_faults(&json!({ "engine": { "transaction_conflicts": { "probability": 1 } } })).await.unwrap();
         for route in self.routes().iter().filter(|route| route.contains(" /okusuri/")) {
             let operation = self.document.operations()[route];
