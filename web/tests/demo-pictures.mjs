@@ -25,7 +25,10 @@ const page = await browser.newPage({
 /** Takes the picture of a page that has loaded, from the element with `top` on. @param {string} name @param {string} [top] */
 async function take(name, top) {
   await page.waitForLoadState('networkidle');
-  if (top) await page.getByText(top, { exact: true }).evaluate((element) => element.scrollIntoView());
+  if (top)
+    await page
+      .getByText(top, { exact: true })
+      .evaluate((element) => scrollTo(0, element.getBoundingClientRect().top - 24));
   await page.screenshot({ path: path.join(folder, `${name}.png`) });
 }
 
