@@ -33,7 +33,7 @@ const GAME_CHANGING: [&str; 15] = [
 const SHOP_CHANGING: [&str; 7] = ["cursor", "id", "createdAt", "updatedAt", "archivedAt", "expiresAt", "settledAt"];
 
 /// What differs from run to run in Okusuri's answers.
-const OKUSURI_CHANGING: [&str; 12] = [
+const OKUSURI_CHANGING: [&str; 13] = [
     "cursor",
     "id",
     "createdAt",
@@ -45,6 +45,7 @@ const OKUSURI_CHANGING: [&str; 12] = [
     "from",
     "to",
     "nextAt",
+    "runsOutOn",
     "publicKey",
 ];
 

@@ -117,9 +117,14 @@ impl Medicines {
             updated_at: now,
         };
         let row = described(row, draft, now)?;
-        // Stops nothing but an id that was made twice.
-        let put = Transaction::of_user(&self.table, user)?.put_new(&row)?;
-        if put.write_of_user().await? { Ok(row) } else { Err(WriteError::Conflict.into()) }
+        let mut retry = Retry::new();
+        // The condition stops nothing but an id that was made twice.
+        while !Transaction::of_user(&self.table, user)?.put_new(&row)?.try_of_user().await? {
+            if !retry.wait().await {
+                return Err(WriteError::Conflict.into());
+            }
+        }
+        Ok(row)
     }
 
     /// Changes a medicine. The records of its doses stay.

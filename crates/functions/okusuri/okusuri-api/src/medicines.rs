@@ -100,7 +100,7 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
 pub(crate) async fn add_pack(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let number = request.path_parameter("number").parse().ok().filter(|number| (1..=UNITS_MAX).contains(number));
-    let number = number.ok_or_else(|| invalid_parameter("number", "is not the number of a pack"))?;
+    let number = number.ok_or_else(|| invalid_parameter("number", "expected the number of a pack, such as 1"))?;
     let changed = okusuri.medicines.add_pack(&signed_in.id, id(request)?, number, (okusuri.now)()).await;
     Ok(Reply::json(200, &to_json(&changed.map_err(medicine_problem)?, None)))
 }

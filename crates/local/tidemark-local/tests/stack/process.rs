@@ -290,7 +290,7 @@ async fn malformed_answer_leaves_a_line_with_field_and_api() {
 }
 
 #[test]
-fn missing_template_or_crate_is_refused_by_its_flag_or_folder() {
+fn missing_template_or_crate_is_refused_by_flag_or_folder() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidemark-local"));
