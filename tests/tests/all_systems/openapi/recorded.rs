@@ -65,7 +65,7 @@ fn remember(value: &mut Value) {
                         *member = json!("0199c0de-0000-7000-8000-000000000001");
                     }
                     ("publicKey", Some("[...]")) => *member = json!("B".repeat(87)),
-                    ("today" | "from" | "to", Some("[...]")) => *member = json!("2025-10-02"),
+                    ("today" | "from" | "to" | "runsOutOn", Some("[...]")) => *member = json!("2025-10-02"),
                     ("createdAt" | "updatedAt" | "at" | "snoozedUntil" | "takenAt" | "nextAt", Some("[...]"))
                         if is_okusuris =>
                     {
