@@ -165,7 +165,8 @@ impl Removal {
     }
 }
 
-/// The views and purchases of the demo's products in the statistics.
+/// The views, purchases and visitors of the demo's products in the statistics. All of them: a
+/// shard may add up its visitors after the views of another one.
 struct Counted {
     statistics: ActivityStatistics,
     days: DateRange,
@@ -178,7 +179,11 @@ impl Counted {
         let of_products: Vec<_> = activities.filter(|activity| activity.product_id.is_some()).collect();
         let days: BTreeSet<_> = of_products.iter().map(|activity| activity.at.date()).collect();
         let (first, last) = days.first().zip(days.last()).context("the examples have activities")?;
-        let own = of_products.iter().filter(|of| of.action.is_view() || of.action.is_purchase()).count() as u64;
+        let acts = of_products.iter().filter(|of| of.action.is_view() || of.action.is_purchase()).count();
+        // The demo's visitors have no other activities.
+        let visitors: BTreeSet<_> =
+            of_products.iter().map(|of| (&of.product_id, of.at.date(), of.user_id.as_str())).collect();
+        let own = (acts + visitors.len()) as u64;
         Ok(Self { statistics: ActivityStatistics::new(table)?, days: DateRange::new(*first, *last)?, own })
     }
 
@@ -188,7 +193,7 @@ impl Counted {
             let mut sum = 0;
             for name in PRODUCTS {
                 let days = self.statistics.product_days(&product(name)?, self.days).await?;
-                sum += days.iter().map(|day| day.views + day.purchases).sum::<u64>();
+                sum += days.iter().map(|day| day.views + day.purchases + day.visitors).sum::<u64>();
             }
             if is_wanted(sum) {
                 return Ok(sum);
