@@ -24,6 +24,9 @@ use crate::push::VAPID_KEY;
 /// pass.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How long the stack lets a command run.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(300);
+
 /// The staff's token of a stack of tests, and of the sample events of shop and journal.
 pub const STAFF_TOKEN: &str = "token-of-the-sample-events";
 
@@ -260,7 +263,8 @@ impl Stack {
         headers: &[(&str, &str)],
         body: Option<String>,
     ) -> Result<Answer> {
-        let mut request = self.client.request(method, format!("{}{path}", self.http)).timeout(PATIENCE);
+        let patience = if path.starts_with("/_local/commands/") { COMMAND_PATIENCE } else { PATIENCE };
+        let mut request = self.client.request(method, format!("{}{path}", self.http)).timeout(patience);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
