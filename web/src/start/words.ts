@@ -47,7 +47,7 @@ const en = {
 
   demo: 'Fill this stack with a demo',
   demoLead:
-    'A year of clicks, a finished game with drawings, products with their histories, a month of the medication log, and a record in quarantine. It takes some seconds.',
+    'A year of clicks, a finished game with drawings, products with their histories, a month of the medication log, and a record in quarantine. It takes about half a minute.',
   demoAdd: 'Add the demo',
   demoRemove: 'Remove the demo',
   askDemoRemove: 'This removes what the demo has added, and nothing else. The numbers of your own clicks stay exact.',
@@ -111,7 +111,7 @@ const ja: typeof en = {
 
   demo: 'このスタックにデモを追加する',
   demoLead:
-    '1年分のクリック、絵のある終了したゲーム、価格と在庫の履歴がある商品、1か月分の服薬の記録、隔離された記録1件を追加します。数秒かかります。',
+    '1年分のクリック、絵のある終了したゲーム、価格と在庫の履歴がある商品、1か月分の服薬の記録、隔離された記録1件を追加します。30秒ほどかかります。',
   demoAdd: 'デモを追加する',
   demoRemove: 'デモを削除する',
   askDemoRemove: 'デモが追加したものだけを削除します。ご自身のクリックの集計は正確なままです。',
