@@ -225,16 +225,25 @@ export const journalScenes = {
       server.answers['GET /journal/suite'] = (route) => route.fulfill(problem(503, 'The database asks for patience'));
     },
   }),
-  'lately-older-failing': scene(lately, alert, {
-    server: (server) => {
-      server.journalPage = 12;
-      server.answers['GET /journal/suite'] = (route) => {
-        const isFirst = !new URL(route.request().url()).searchParams.has('cursor');
-        const json = { items: server.entries.slice(0, 12), cursor: '12' };
-        return route.fulfill(isFirst ? { json } : problem(503, 'The database asks for patience'));
-      };
+  'lately-older-failing': scene(
+    lately,
+    async (page) => {
+      await log(page);
+      // Older entries are read when the end comes near.
+      await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+      await alert(page);
     },
-  }),
+    {
+      server: (server) => {
+        server.journalPage = 12;
+        server.answers['GET /journal/suite'] = (route) => {
+          const isFirst = !new URL(route.request().url()).searchParams.has('cursor');
+          const json = { items: server.entries.slice(0, 12), cursor: '12' };
+          return route.fulfill(isFirst ? { json } : problem(503, 'The database asks for patience'));
+        };
+      },
+    },
+  ),
   'lately-end': scene(lately, (page) => page.getByText(/no older events|これより前のできごと/).waitFor(), {
     server: (server) => (server.entries = server.entries.slice(0, 9)),
   }),
