@@ -59,8 +59,8 @@ pub struct MedicineDraft {
     pub stock: Option<StockChange>,
 }
 
-/// The medicines in a table. Reading is `Query` and `GetItem`; a change is a `TransactWriteItems` of an update
-/// and a condition check, or `DeleteItem`.
+/// The medicines in a table. Reading is `Query` and `GetItem`; a change is a `TransactWriteItems`
+/// of an update and a condition check, or `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Medicines {
     table: Table,

@@ -281,13 +281,8 @@ impl Logs {
         if written.iter().all(LogWriteOutcome::is_nothing) {
             return Ok(true);
         }
-        let mut actions = Transaction::of_user(&self.table, user)?.change(summary_after(
-            user,
-            before,
-            summary,
-            self.regimen,
-            now,
-        )?)?;
+        let summary = summary_after(user, before, summary, self.regimen, now)?;
+        let mut actions = Transaction::of_user(&self.table, user)?.change(summary)?;
         // Without a condition of their own: of all who write logs of a user, the summary's version
         // lets one through.
         for written in written {
@@ -315,7 +310,7 @@ fn summary_after(
     let read = before.row.as_ref().map(|row| row.version);
     let created_at = before.row.as_ref().map_or(now, |row| row.created_at);
     let row = Upsert::new(&LogSummary::new(user.as_str(), summary, regimen, read.unwrap_or(0) + 1, created_at, now))?;
-    // Stops a change that was conditional_upsert on older logs: each of them moves the version.
+    // Stops a change that was decided on older logs: each of them moves the version.
     Ok(match read {
         None => row.when("attribute_not_exists(PK)", Vec::new()),
         Some(version) => row.when("#Version = :read", vec![("read", n(version))]),

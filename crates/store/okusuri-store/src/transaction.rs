@@ -129,6 +129,7 @@ impl<'a> Transaction<'a> {
             Some(_) => Ok(false),
         }
     }
+
     /// The same, sent once: `false` also for a conflict with another transaction.
     pub(super) async fn try_of_user(self) -> Result<bool, WriteError> {
         match self.send().await? {

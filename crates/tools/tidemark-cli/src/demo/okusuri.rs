@@ -67,6 +67,7 @@ pub(super) async fn add(table: &Table, ids: Ids) -> Result<()> {
 
     let (medicines, doses) = (Medicines::new(table), Doses::new(table));
     let known = medicines.all(&id).await?;
+    let zone = TimeZone::get(ZONE)?;
     for (name, dose, at, left) in [
         ("Iron", "1 tablet", Some(time(8, 0, 0, 0)), Some(34)),
         ("Vitamin D", "2 drops", Some(time(20, 0, 0, 0)), None),
@@ -83,7 +84,6 @@ pub(super) async fn add(table: &Table, ids: Ids) -> Result<()> {
             // A dose as needed was taken now and then.
             let Some(at) = at.or_else(|| (ago % 8 == 5).then(|| time(15, 20, 0, 0))) else { continue };
             let key = DoseKey { date: *date, time: at, medicine_id: medicine.to_string() };
-            let zone = TimeZone::get(ZONE)?;
             let taken_at = date.to_datetime(at).to_zoned(zone.clone())?.timestamp();
             doses.mark(&id, &key, (DoseRecord::Taken, Some(taken_at)), &zone, ids.at).await?;
         }
