@@ -12,7 +12,7 @@ const en = {
   dayUtc: (day: string) => `${day}, UTC`,
   clicks: 'clicks',
   visitors: 'visitors',
-  highest: (count: string, day: string) => `Highest: ${count} · ${day}`,
+  highest: (count: string) => `Highest: ${count}`,
   highestNow: 'Highest: today',
   noClicksToday: 'No clicks yet today.',
   marksNote: 'Long line: the highest of the last 30 days. Short marks: the last 7 days with clicks.',
@@ -192,7 +192,7 @@ const ja: typeof en = {
   dayUtc: (day) => `${day} UTC`,
   clicks: 'クリック',
   visitors: '訪問者',
-  highest: (count, day) => `最多 ${count}回 · ${day}`,
+  highest: (count) => `最多 ${count}回`,
   highestNow: '最多:今日',
   noClicksToday: '今日のクリックはまだありません。',
   marksNote: '長い線は直近30日間でクリックが最も多い日、短い線はクリックがあった直近7日分です。',
@@ -319,7 +319,8 @@ const ja: typeof en = {
 
   day: '日付',
   tableClicks: 'クリック',
-  tableVisitors: 'ユニーク訪問者',
+  // The line of a narrow column may end at the invisible space.
+  tableVisitors: 'ユニーク\u200b訪問者',
 
   topTargets: '上位のクリック対象',
   rank: '順位',

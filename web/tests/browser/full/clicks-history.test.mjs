@@ -20,6 +20,23 @@ test('a preset shows that many days, newest first', async () => {
   await close();
 });
 
+test('the units stand on the line of the presets, or above it', async () => {
+  const { page, close } = await openWith(new ClicksServer());
+  await figures(page);
+  const units = page.getByRole('group', { name: 'Unit of time' });
+  const preset = page.getByRole('button', { name: '7 days', exact: true });
+  const lines = new Set();
+  for (let width = 900; width <= 1280; width += 20) {
+    await page.setViewportSize({ width, height: 900 });
+    const [a, b] = [await units.boundingBox(), await preset.boundingBox()];
+    assert.ok(a && b);
+    lines.add(a.y === b.y);
+    assert.ok(a.y === b.y || a.y + a.height < b.y, `${a.y} beside ${b.y} in a window of ${width} px`);
+  }
+  assert.deepEqual([...lines].sort(), [false, true]);
+  await close();
+});
+
 test('two chosen dates are a range, and all its days can be shown', async () => {
   const { page, close } = await open();
   await figures(page);
