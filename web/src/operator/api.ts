@@ -2,7 +2,7 @@
  * The request of the operator's page: the metrics of the local stack in the last 15 minutes. They
  * belong to no deployed API, so `docs/openapi.yaml` does not describe them.
  */
-import { isObject, requestJson, type ApiError, type JsonObject } from '../shared/api.ts';
+import { isObject, query, requestJson, type ApiError, type JsonObject } from '../shared/api.ts';
 import { count, object, optionalText, text } from './decode.ts';
 
 /** The complete response. `iteratorAgeMs` is the current age of the oldest waiting record. */
@@ -56,6 +56,35 @@ export async function getSnapshot(signal: AbortSignal) {
       command: text(of, 'command'),
     })),
   };
+}
+
+/** A failed invocation with its event, indented if it is JSON. */
+export interface LastFailure {
+  readonly functionId: string;
+  readonly requestId: string;
+  readonly event: string;
+}
+
+/** `GET /_local/invocations`: the last failed one of a function; `null` if none is kept. */
+export async function getLastFailure(binary: string): Promise<LastFailure | null> {
+  try {
+    const kept = list(await requestJson(`/_local/invocations${query({ function: binary })}`), 'items');
+    const last = kept.find((of) => of['status'] === 'failed');
+    if (!last) return null;
+    const [functionId, requestId] = [text(last, 'function'), text(last, 'requestId')];
+    const whole = await requestJson(`/_local/invocations${query({ function: binary, id: requestId })}`);
+    return { functionId, requestId, event: indented(text(whole, 'event')) };
+  } catch {
+    return null;
+  }
+}
+
+function indented(event: string): string {
+  try {
+    return JSON.stringify(JSON.parse(event), null, 2);
+  } catch {
+    return event;
+  }
 }
 
 /**

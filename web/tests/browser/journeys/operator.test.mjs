@@ -55,6 +55,23 @@ test('faults are switched on and off, and the page says that some are on', async
   await close();
 });
 
+test('a failed invocation is an alert with its error and event', async () => {
+  const { page, close } = await open();
+  const post = (/** @type {string} */ path, data = {}) => page.request.post(new URL(path, page.url()).href, { data });
+  const note = unique('event');
+  // No other test calls this function.
+  assert.equal((await post('/_local/fail?function=okusuri-reminder&times=1')).status(), 204);
+  await post('/2015-03-31/functions/okusuri-reminder/invocations', { note });
+  const alert = page.getByTestId('alerts').locator('li').filter({ hasText: 'okusuri-reminder' });
+  await alert.getByText('Last error:').waitFor();
+  await alert.getByText('Its event').click();
+  await alert.locator('pre').getByText(note).waitFor();
+  await alert.getByRole('link', { name: 'The invocation with its log' }).click();
+  await page.getByRole('heading', { name: 'OkusuriReminderFunction' }).waitFor();
+  await page.getByRole('group', { name: 'Event' }).getByText(note).first().waitFor();
+  await close();
+});
+
 test('the numbers update automatically', async () => {
   let metrics = quiet();
   const { page, close } = await open({ prepare: (page) => install(page, () => metrics) });
