@@ -31,7 +31,7 @@ export const en = {
   hintsStates: { on: 'on', off: 'off' },
   scoring: 'Points',
   scorings: {
-    speed: 'The sooner a guess, the more points',
+    speed: 'Faster guesses score more',
     equal: '100 points for every right guess',
     none: 'No points',
   },
