@@ -1,5 +1,6 @@
 /** A product from its creation to the journal on the running stack, and the requests of staff. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { stackToken, unique } from '../harness.mjs';
 import { move, setPrice, useShop, useToken } from '../shop-page.mjs';
@@ -86,6 +87,35 @@ test('a new product, its price change and its stock movements appear in its ledg
   assert.equal(await log.getByText('removed 2').count(), 0);
   await log.getByRole('link', { name }).first().click();
   await page.getByRole('heading', { name }).waitFor();
+  await close();
+});
+
+test('a tenfold price is set after a question, and the ledger is saved', async () => {
+  const id = unique('pot');
+  const { page, close } = await open({ at: '/shop/' });
+  await create(page, id, `Pot ${id}`);
+  await setPrice(page, '150');
+  await page.getByRole('alert').getByText('€150.00').waitFor();
+  await page.getByTestId('price').getByText('€14.90').waitFor();
+  await page.getByRole('button', { name: 'Yes, set this price' }).click();
+  await page.getByText('The price is now €150.00.').waitFor();
+
+  await move(page, 'Removed', '2');
+  await page.getByText('Recorded. The stock is now 3.').waitFor();
+  const save = async (/** @type {string} */ name) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+    return (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
+  };
+  // The header, the first stock and the movement.
+  assert.equal((await save('Download CSV')).length, 3);
+  const movements = (await save('Download JSON Lines')).map((line) => JSON.parse(line));
+  assert.deepEqual(
+    movements.map(({ previousStock, newStock }) => [previousStock, newStock]),
+    [
+      [5, 3],
+      [0, 5],
+    ],
+  );
   await close();
 });
 
