@@ -1,4 +1,4 @@
-/** Two players and a spectator play a turn on the running stack, in three browsers. */
+/** Two players, a spectator and then a stranger see a game of the running stack, each in a browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { becomes, until, useBrowser } from '../harness.mjs';
@@ -71,10 +71,11 @@ async function choose(page) {
   return word;
 }
 
-test('two players and a spectator see the same picture', async () => {
+test('players and a spectator see one picture, strangers the shared game', async () => {
   const host = await visit();
   await host.page.getByLabel('Your name').fill('あんず');
   await host.page.getByLabel('Rounds').selectOption('1');
+  await host.page.getByLabel('Points').selectOption('equal');
   // The longest turn, so that a busy machine does not end it.
   await host.page.getByLabel('Drawing time').selectOption('300');
   await host.page.getByRole('button', { name: 'Create game' }).click();
@@ -110,6 +111,10 @@ test('two players and a spectator see the same picture', async () => {
   await onlooker.page.getByLabel('Your name').fill('Chie');
   await onlooker.page.getByRole('button', { name: 'Just watch' }).click();
   const picture = await samePicture(host.page, guest.page, onlooker.page);
+  await onlooker.page.getByRole('button', { name: 'Like (0)' }).click();
+  await guest.page.getByRole('button', { name: 'Funny (0)' }).click();
+  for (const { page } of [host, guest, onlooker])
+    for (const name of ['Like (1)', 'Funny (1)']) await page.getByRole('button', { name }).waitFor();
 
   // A reload restores the seat and the picture.
   await guest.page.reload();
@@ -139,14 +144,31 @@ test('two players and a spectator see the same picture', async () => {
   await guest.page.getByRole('button', { name: 'Skip this turn' }).click();
   await host.page.getByTestId('standings').waitFor();
   const points = await host.page.getByTestId('standings').locator('td:last-child').allInnerTexts();
-  assert.ok(
-    points.every((text) => Number.parseInt(text) > 0),
-    `both have earned something: ${points.join(', ')}`,
+  assert.deepEqual(
+    points.map((text) => Number.parseInt(text)),
+    [100, 100],
   );
 
   // The replay, which plays by itself, ends with the same pixels.
   const exactly = host.page.getByText(word, { exact: true });
   await host.page.getByRole('button').filter({ has: exactly }).click();
   await becomes(() => samePicture(host.page), picture);
+
+  await host.page.getByLabel('Anyone with the link can watch the drawings').click();
+  await until(
+    async () => (await host.page.request.get(`${link.origin}/games/${link.searchParams.get('game')}/turns`)).status(),
+    (status) => status === 200,
+  );
+  const stranger = await visit(at);
+  await becomes(() => stranger.page.getByTestId('standings').locator('tr').count(), 2);
+  await stranger.page
+    .getByRole('button')
+    .filter({ has: stranger.page.getByText(word, { exact: true }) })
+    .waitFor();
+  await stranger.page.locator('.turn').last().scrollIntoViewIfNeeded();
+  await stranger.page.locator('.turn img').first().waitFor();
+  await becomes(() => samePicture(stranger.page), picture);
+  await stranger.page.getByRole('button', { name: 'Play too' }).waitFor();
+  await stranger.close();
   for (const { close } of [host, guest, onlooker]) await close();
 });
