@@ -1,5 +1,6 @@
 /**
- * Takes screenshots of every page: loaded, empty and failing, light and dark, desktop and phone.
+ * Takes screenshots of every page: loaded, empty and failing, light and dark, on a desktop, a
+ * laptop, a phone, and a phone held sideways.
  *
  *     TIDEMARK_URL=http://127.0.0.1:3000 npm run screenshots [-- <folder>]
  *
@@ -7,7 +8,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { launchChromium, stackUrl, viewports } from './chromium.mjs';
+import { launchChromium, stackUrl, viewports as sizesOfTests } from './chromium.mjs';
 import { scenes as clicksScenes } from './clicks-scenes.mjs';
 import { scenes as gameScenes } from './game-scenes.mjs';
 import { scenes as okusuriScenes } from './okusuri-scenes.mjs';
@@ -16,6 +17,8 @@ import { journalScenes, scenes as shopScenes } from './shop-scenes.mjs';
 import { scenes as startScenes } from './start-scenes.mjs';
 
 /** @import { Page } from 'playwright-core' */
+
+const viewports = { ...sizesOfTests, laptop: { width: 1366, height: 650 }, sideways: { width: 700, height: 320 } };
 
 const folder = process.argv[2] ?? 'screenshots';
 const url = stackUrl();
