@@ -119,6 +119,42 @@ test('a tenfold price is set after a question, and the ledger is saved', async (
   await close();
 });
 
+test('an order of two products is shown as reserved, then leaves both ledgers', async () => {
+  const [cup, pan] = [unique('cup'), unique('pan')];
+  const first = await open({ at: '/shop/' });
+  await create(first.page, cup, `Cup ${cup}`);
+  await first.close();
+  const { page, close } = await open({ at: '/shop/' });
+  await create(page, pan, `Pan ${pan}`);
+
+  const orderId = unique('order');
+  const send = (/** @type {string} */ path, /** @type {object} */ body) =>
+    page.request.post(new URL(path, page.url()).href, { headers: { authorization: `Bearer ${token}` }, data: body });
+  const line = (/** @type {string} */ productId, /** @type {number} */ quantity) => ({ productId, quantity });
+  const refused = await send('/orders', { orderId: unique('order'), lines: [line(cup, 1), line(pan, 6)] });
+  assert.equal(refused.status(), 409);
+  // Lines of the same product are added up.
+  const reserved = await send('/orders', { orderId, lines: [line(cup, 1), line(pan, 2), line(cup, 3)] });
+  assert.equal(reserved.status(), 201);
+  const shows = async (/** @type {string} */ product, /** @type {string} */ figure, /** @type {string} */ count) => {
+    await page.goto(new URL(`/shop/?product=${product}`, page.url()).href);
+    await page.getByTestId(figure).getByText(count, { exact: true }).waitFor();
+  };
+  await shows(cup, 'reserved', '4');
+  await shows(pan, 'reserved', '2');
+
+  assert.equal((await send(`/orders/${orderId}/commit`, {})).status(), 200);
+  for (const [product, left] of [
+    [cup, '1'],
+    [pan, '3'],
+  ]) {
+    await shows(product, 'stock', left);
+    await page.getByTestId('reserved').getByText('0', { exact: true }).waitFor();
+    await page.getByTestId('ledger').locator('tr.line').nth(1).waitFor();
+  }
+  await close();
+});
+
 test('an archived product leaves the list and can be restored', async () => {
   const id = unique('jug');
   const name = `Jug ${id}`;
