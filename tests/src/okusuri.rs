@@ -3,6 +3,7 @@
 use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use domain::UserId;
+use domain::okusuri::Log;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -101,13 +102,7 @@ pub async fn samples(client: &Client) -> Result<()> {
     put(client, &EmailOwner { email: "ann@example.com".into(), user_id: ann.to_string(), created_at }).await?;
     for (date, has_bleeding) in [("2025-09-30", false), ("2025-10-01", true), ("2025-10-02", true)] {
         let date = date.parse()?;
-        let (log_id, user_id) = (format!("log-{date}"), ann.to_string());
-        let updated_at = created_at;
-        put(
-            client,
-            &MedicationLog { user_id, date, has_bleeding, is_taken: true, log_id, note: None, created_at, updated_at },
-        )
-        .await?;
+        put(client, &MedicationLog::new(&ann, Log { date, has_bleeding }, format!("log-{date}"), created_at)).await?;
     }
     let medicine = medicine(&ann, &["08:00".parse()?, "20:00".parse()?], "2025-10-01")?;
     put(client, &Medicine { until: Some("2025-10-03".parse()?), updated_at: created_at, ..medicine }).await

@@ -107,7 +107,10 @@ export const scenes = {
   ),
   'okusuri-today': scene(okusuri, loaded),
   'okusuri-today-taken': scene(okusuri, loaded, (server) => server.note(false)),
-  'okusuri-today-bleeding': scene(okusuri, loaded, (server) => server.note(true)),
+  'okusuri-today-bleeding': scene(okusuri, loaded, (server) => {
+    server.note(true);
+    Object.assign(server.logs.get(today) ?? {}, { flow: 'medium', symptoms: ['cramps', 'tiredness'] });
+  }),
   'okusuri-today-only-bleeding': scene(okusuri, loaded, (server) =>
     server.logs.set(today, log(today, true, '', false)),
   ),
@@ -172,6 +175,11 @@ export const scenes = {
     await page.getByRole('button', { name: /(, |年11月)9( Nov|日)/ }).click();
     await page.getByTestId('day-sheet').waitFor();
   }),
+  'okusuri-calendar-bleeding-day': scene(`${calendar}&month=2026-10`, async (page) => {
+    await month(page);
+    await page.getByRole('button', { name: /(, |年10月)23( Oct|日)/ }).click();
+    await page.getByTestId('day-sheet').waitFor();
+  }),
   'okusuri-calendar-failing': scene(calendar, alert, (server) => {
     server.answers['GET calendar/2026-11'] = (route) => route.fulfill(problem(503, 'The database asks for patience'));
   }),
@@ -192,7 +200,16 @@ export const scenes = {
     await page.getByRole('button', { name: /^(Open|開く)$/ }).click();
     await page.getByTestId('day-sheet').waitFor();
   }),
-  'okusuri-settings': scene(settings, settled),
+  'okusuri-regimen': scene(
+    okusuri,
+    (page) => page.getByRole('radio').first().waitFor(),
+    (server) => (server.user['asksRegimen'] = true),
+  ),
+  'okusuri-settings': scene(settings, settled, (server) => {
+    const stock = { left: 13, perDose: 1, packSize: 28, warnDays: 7, packs: 2, isLow: false, runsOutOn: dayAt(6) };
+    Object.assign(server.medicines[0] ?? {}, { stock });
+    server.medicines.push({ id: 'm4', name: 'Ibuprofen', dose: '1 tablet', times: [], from: dayAt(-9) });
+  }),
   'okusuri-settings-first': scene(
     settings,
     (page) => page.getByText(/No medicines yet|まだ薬がありません/).waitFor(),

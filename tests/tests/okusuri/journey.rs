@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::UserId;
+use domain::okusuri::Log;
 use jiff::{SignedDuration, Timestamp};
 use okusuri_store::rows::{MedicationLog, Session, User, UserSession};
 use okusuri_store::{Row, item, sha256_hex};
@@ -89,20 +91,11 @@ async fn a_user_signs_in_uses_the_service_and_deletes_everything() {
     assert_eq!(phone.get(&address).await.unwrap().problem(), (404, "image-not-found".to_owned()));
 
     // The export.
-    let user_id = ann["id"].as_str().unwrap();
+    let user_id = UserId::new(ann["id"].as_str().unwrap()).unwrap();
     for day in 1..=5 {
-        let (at, note) = (Timestamp::now(), Some(format!("day {day}, \"quoted\"")));
-        let (date, log_id) = (format!("2026-11-0{day}").parse().unwrap(), day.to_string());
-        let log = MedicationLog {
-            user_id: user_id.to_owned(),
-            date,
-            has_bleeding: day > 3,
-            is_taken: true,
-            log_id,
-            note,
-            created_at: at,
-            updated_at: at,
-        };
+        let log = Log { date: format!("2026-11-0{day}").parse().unwrap(), has_bleeding: day > 3 };
+        let log = MedicationLog::new(&user_id, log, day.to_string(), Timestamp::now());
+        let log = MedicationLog { note: Some(format!("day {day}, \"quoted\"")), ..log };
         put(&stack, &log).await;
     }
     let (mut items, mut cursor) = (Vec::new(), String::new());
@@ -122,8 +115,8 @@ async fn a_user_signs_in_uses_the_service_and_deletes_everything() {
         }
         cursor = format!("&cursor={}", page.next_cursor);
     }
-    assert_eq!(file.lines().next().unwrap(), "date,has_bleeding,is_taken,note");
-    assert_eq!(file.lines().last().unwrap(), r#"2026-11-05,true,true,"day 5, ""quoted""""#);
+    assert_eq!(file.lines().next().unwrap(), "date,has_bleeding,is_taken,note,flow,symptoms");
+    assert_eq!(file.lines().last().unwrap(), r#"2026-11-05,true,true,"day 5, ""quoted""",,"#);
     assert_eq!(file.lines().count(), 6);
     // A cursor is bound to its user and its list.
     let mut bob = browser(&stack);
@@ -140,7 +133,7 @@ async fn a_user_signs_in_uses_the_service_and_deletes_everything() {
     assert!(phone.cookies.is_empty());
     let left = table(&stack).await;
     assert_eq!(left.len(), before - 9, "profile, marker, two of the session, and five logs");
-    assert!(left.iter().all(|item| !item.contains(user_id) && !item.contains("ann@example.com")), "{left:?}");
+    assert!(left.iter().all(|item| !item.contains(user_id.as_str()) && !item.contains("ann@example.com")), "{left:?}");
     assert_eq!(bob.get("/okusuri/api/me").await.unwrap().status.as_u16(), 200);
     // The same address becomes a new user.
     let again = phone.sign_in(&stack, "ann@example.com").await.unwrap();

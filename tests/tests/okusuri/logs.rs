@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Cycle, DayState, Log, Note, Regimen, Status, Summary};
+use domain::okusuri::{Cycle, DayState, Flow, Log, Note, Regimen, Status, Summary, Symptom};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use okusuri_store::rows::MedicationLog;
@@ -32,7 +32,8 @@ fn untaken(date: Date, has_bleeding: bool) -> LogEntry {
 }
 
 fn entry(date: Date, has_bleeding: bool) -> LogEntry {
-    LogEntry { log: Log { date, has_bleeding }, is_taken: true, note: None, id: Uuid::now_v7() }
+    let log = Log { date, has_bleeding };
+    LogEntry { log, is_taken: true, note: None, flow: None, symptoms: None, id: Uuid::now_v7() }
 }
 
 fn ago(days: i64) -> Date {
@@ -234,6 +235,39 @@ async fn changed_log_keeps_its_note_and_unknown_attributes() {
 }
 
 #[tokio::test]
+async fn flow_and_symptoms_stay_until_told_otherwise() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    let put = async |entry: LogEntry| {
+        let outcome = logs.put(&ann, &entry, now()).await.unwrap().0;
+        let row = logs.get(&ann, TODAY).await.unwrap().unwrap();
+        assert_eq!(outcome.row(), Some(&row));
+        (matches!(outcome, LogWriteOutcome::Same(_)), row.flow, row.symptoms.join(" "))
+    };
+    let told = LogEntry {
+        flow: Some(Some(Flow::Heavy)),
+        symptoms: Some([Symptom::Mood, Symptom::Cramps].into()),
+        ..entry(TODAY, true)
+    };
+    let heavy = Some("heavy".to_owned());
+    assert_eq!(put(told.clone()).await, (false, heavy.clone(), "cramps mood".to_owned()));
+    assert_eq!(put(told.clone()).await, (true, heavy.clone(), "cramps mood".to_owned()));
+    assert_eq!(put(entry(TODAY, true)).await, (true, heavy.clone(), "cramps mood".to_owned()));
+    // Flow goes with the bleeding, and symptoms stay.
+    assert_eq!(put(entry(TODAY, false)).await, (false, None, "cramps mood".to_owned()));
+    assert_eq!(put(told.clone()).await.1, heavy);
+    let nothing = LogEntry { flow: Some(None), symptoms: Some([].into()), ..entry(TODAY, true) };
+    assert_eq!(put(nothing).await, (false, None, String::new()));
+    let key = [("PK", "USER#ann".to_owned()), ("SK", format!("MEDICATION#{TODAY}"))];
+    let key = key.map(|(name, text)| (name.to_owned(), AttributeValue::S(text)));
+    let item = db.client.get_item().table_name(Database::OKUSURI).set_key(Some(key.into())).send().await.unwrap();
+    let item = item.item.unwrap();
+    assert!(!item.contains_key("Flow") && !item.contains_key("Symptoms"), "{item:?}");
+    check(&logs, &ann).await;
+}
+
+#[tokio::test]
 async fn bleeding_without_medication_counts_as_an_unlogged_day() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
@@ -303,16 +337,7 @@ async fn logs_of_other_writers_count_after_the_summary_is_deleted() {
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
     let put = async |days: i64| {
-        let row = MedicationLog {
-            user_id: "ann".into(),
-            date: ago(days),
-            has_bleeding: false,
-            is_taken: true,
-            log_id: days.to_string(),
-            note: None,
-            created_at: now(),
-            updated_at: now(),
-        };
+        let row = MedicationLog::new(&ann, Log { date: ago(days), has_bleeding: false }, days.to_string(), now());
         tests::okusuri::put(&db.client, &row).await.unwrap();
     };
     // Without a summary, as after the migration.

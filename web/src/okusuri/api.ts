@@ -8,7 +8,7 @@ export const API = '/okusuri/api/';
 /** The signed-in user. */
 export type User = Schema<'Me'>;
 /** The log entry of a day: what a write contains. */
-export type Log = Pick<Schema<'MedicationLog'>, 'date' | 'hasBleeding' | 'isTaken' | 'note'>;
+export type Log = Pick<Schema<'MedicationLog'>, 'date' | 'hasBleeding' | 'isTaken' | 'note' | 'flow' | 'symptoms'>;
 /** The state of streak, bleeding and rest. */
 export type Status = Omit<Schema<'Standing'>, 'loggedToday' | 'lastLogOn'>;
 /** The state of a day. */

@@ -40,18 +40,26 @@ export function statusOn(status: Status, today: string): Status {
 }
 
 /**
- * The log entry after a write; `null` when the write removes it. Without a note in the write, the
- * old note stays.
+ * The log entry after a write; `null` when the write removes it. A note, a flow or symptoms that
+ * the write lacks stay.
  */
 export function logAfter({ method, body }: Write, date: string, before: Log | null): Log | null {
   if (method === 'DELETE') return null;
-  const note = body?.['note'] === undefined ? before?.note : body['note'];
+  const { note, flow, symptoms } = { ...before, ...body } as Partial<Log>;
+  const hasBleeding = body?.['hasBleeding'] === true;
   return {
     date,
-    hasBleeding: body?.['hasBleeding'] === true,
+    hasBleeding,
     isTaken: body?.['isTaken'] !== false,
-    ...(typeof note === 'string' && { note }),
+    ...(note && { note }),
+    ...(hasBleeding && flow && { flow }),
+    ...(symptoms && symptoms.length > 0 && { symptoms }),
   };
+}
+
+/** All that a log says beside the medication and bleeding, as the body of a write. */
+export function detailsOf({ note, flow, symptoms }: Partial<Log>, hasBleeding: boolean): Record<string, unknown> {
+  return { note: note || null, ...(hasBleeding && { flow: flow ?? null }), symptoms: symptoms ?? [] };
 }
 
 /** A dose with its unread write applied. */

@@ -2,6 +2,7 @@
 import { addDays, type DayRange } from '../shared/days.ts';
 import type { Schema } from '../shared/api.ts';
 import type { Day } from './api.ts';
+import { SYMPTOMS, type Symptom } from './symptoms.ts';
 
 type ReportDay = Day & Pick<Schema<'Calendar'>['days'][number], 'doses'>;
 
@@ -48,6 +49,17 @@ export function bleedingPeriods(days: readonly ReportDay[]): readonly DayRange[]
     else periods.push({ from: date, to: date });
   }
   return periods.reverse();
+}
+
+/** The number of days with each symptom in each month. A symptom without days is left out. */
+export function symptomMonths(
+  months: readonly { readonly days: readonly ReportDay[] }[],
+): readonly { readonly symptom: Symptom; readonly counts: readonly number[] }[] {
+  const daysWith = (symptom: Symptom): number[] =>
+    months.map(({ days }) => days.filter(({ log }) => log?.symptoms?.includes(symptom)).length);
+  return SYMPTOMS.map((symptom) => ({ symptom, counts: daysWith(symptom) })).filter(({ counts }) =>
+    counts.some((count) => count > 0),
+  );
 }
 
 /** The taken and due doses of a medicine in each month of a report, and those as needed. */

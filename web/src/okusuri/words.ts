@@ -8,6 +8,18 @@ export type { Words } from './words/en.ts';
 
 export const words: Dictionary<Words> = { en, ja };
 
+/** The flow and the symptoms of a log, as far as it has them. */
+export function detailTexts(
+  t: Pick<Words, 'flowIs' | 'flows' | 'symptomNames' | 'symptomsAre'>,
+  log: Pick<Log, 'flow' | 'symptoms'> | undefined,
+): readonly string[] {
+  const symptoms = (log?.symptoms ?? []).map((symptom) => t.symptomNames[symptom]);
+  return [
+    ...(log?.flow ? [t.flowIs(t.flows[log.flow])] : []),
+    ...(symptoms.length > 0 ? [t.symptomsAre(symptoms)] : []),
+  ];
+}
+
 /** The text of a day's state. On a rest day it also says what was recorded. */
 export function dayStateText(
   t: Pick<Words, 'dayStates' | 'restTaken' | 'restBleeding' | 'restOnlyBleeding' | 'bleedingOnly'>,

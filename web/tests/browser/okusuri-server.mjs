@@ -115,8 +115,14 @@ export class OkusuriServer {
       const date = dayAt(days);
       // Three days of bleeding, four rest days, and an earlier missed day.
       if (this.rest.has(date) || days === -59) continue;
-      const hasBleeding = days >= -30 && days <= -28;
-      this.logs.set(date, log(date, hasBleeding, days === -12 ? 'Half an hour late, after the concert' : undefined));
+      const flow = ['light', 'heavy', 'medium'][days + 30];
+      const note = days === -12 ? 'Half an hour late, after the concert' : undefined;
+      const symptoms = { '-29': ['cramps', 'tiredness'], '-28': ['cramps'], '-9': ['headache'] }[String(days)];
+      this.logs.set(date, {
+        ...log(date, flow !== undefined, note),
+        ...(flow && { flow }),
+        ...(symptoms && { symptoms }),
+      });
     }
   }
 
@@ -280,10 +286,14 @@ export class OkusuriServer {
   /** @param {Route} route @param {string} date @param {Json} body */
   #putLog(route, date, body) {
     const isNew = !this.logs.has(date);
-    const { note } = { note: this.logs.get(date)?.['note'], ...body };
-    const isTaken = body['isTaken'] ?? true;
-    this.logs.set(date, log(date, body['hasBleeding'], note ?? undefined, isTaken));
-    if (date === today && isTaken) this.note(body['hasBleeding']);
+    const { note, flow, symptoms } = { ...this.logs.get(date), ...body };
+    const { hasBleeding, isTaken = true } = body;
+    if (date === today && isTaken) this.note(hasBleeding);
+    this.logs.set(date, {
+      ...log(date, hasBleeding, note ?? undefined, isTaken),
+      ...(flow && hasBleeding && { flow }),
+      ...(symptoms?.length && { symptoms }),
+    });
     return route.fulfill({ status: isNew ? 201 : 200, json: { log: this.logs.get(date), status: this.status } });
   }
 

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bleedingPeriods, figuresOf, markOf, medicineMonths, withAsNeeded } from '../../src/okusuri/report.ts';
+import type { Log } from '../../src/okusuri/api.ts';
+import {
+  bleedingPeriods,
+  figuresOf,
+  markOf,
+  medicineMonths,
+  symptomMonths,
+  withAsNeeded,
+} from '../../src/okusuri/report.ts';
 
 type ReportDay = Parameters<typeof figuresOf>[0][number];
 
@@ -32,6 +40,21 @@ test('a period of bleeding continues over the end of a month, newest first', () 
     { from: '2026-10-31', to: '2026-11-01' },
   ]);
   assert.deepEqual(bleedingPeriods([]), []);
+});
+
+test('a symptom has its days of each month, in one order', () => {
+  const withSymptoms = (date: string, symptoms: NonNullable<Log['symptoms']>): ReportDay => ({
+    ...{ date, state: 'none', log: { date, isTaken: false, hasBleeding: false, symptoms } },
+  });
+  const months = [
+    { days: [withSymptoms('2026-10-01', ['mood']), withSymptoms('2026-10-02', ['cramps', 'mood'])] },
+    { days: [withSymptoms('2026-11-01', ['cramps']), day('2026-11-02', 'taken', true)] },
+  ];
+  assert.deepEqual(symptomMonths(months), [
+    { symptom: 'cramps', counts: [1, 1] },
+    { symptom: 'mood', counts: [2, 0] },
+  ]);
+  assert.deepEqual(symptomMonths([]), []);
 });
 
 test('a medicine has its doses of each month, and none where it was not planned', () => {

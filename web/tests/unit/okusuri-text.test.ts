@@ -4,10 +4,17 @@ import { test } from 'node:test';
 import type { Day, Dose, Log, Medicine } from '../../src/okusuri/api.ts';
 import { digitsOf } from '../../src/okusuri/signInCode.ts';
 import { deviceName } from '../../src/okusuri/device.ts';
-import { dayWithPending, dosePath, dosesWithPending, doseWithPending } from '../../src/okusuri/pendingWrites.ts';
+import {
+  dayWithPending,
+  detailsOf,
+  dosePath,
+  dosesWithPending,
+  doseWithPending,
+} from '../../src/okusuri/pendingWrites.ts';
 import { asksBleeding, choiceOf, PACKS } from '../../src/okusuri/regimen.ts';
 import { daysLeft, parseStock } from '../../src/okusuri/stock.ts';
 import { clockInZone, clockOf, lastClock, parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
+import { detailTexts, words } from '../../src/okusuri/words.ts';
 import type { Write } from '../../src/okusuri/writeQueue.ts';
 
 test('a code is found in pasted text', () => {
@@ -83,6 +90,23 @@ test('a day shows the newest pending write, and the note from the server', () =>
   assert.equal(dayWithPending(day('taken', noted), '2026-11-20', [write('DELETE', put.path)]).state, 'none');
   assert.equal(dayWithPending(day('taken', noted), '2026-11-21', [write('DELETE', put.path), put]).state, 'bleeding');
   assert.equal(dayWithPending(day('taken', noted), '2026-11-21', [write('PUT', 'logs/2026-11-19')]).isPending, false);
+});
+
+test('a pending write keeps flow and symptoms, and flow only with bleeding', () => {
+  const told = { date: '2026-11-20', hasBleeding: true, isTaken: true, flow: 'light', symptoms: ['mood'] } as const;
+  const after = (body: Write['body']): Log | undefined =>
+    dayWithPending(day('bleeding', told), '2026-11-21', [write('PUT', 'logs/2026-11-20', body)]).log;
+  assert.deepEqual(after({ hasBleeding: true }), told);
+  assert.deepEqual(after({ hasBleeding: true, flow: null, symptoms: [] }), {
+    ...{ date: told.date, hasBleeding: true, isTaken: true },
+  });
+  const without = after({ hasBleeding: false });
+  assert.deepEqual([without?.flow, without?.symptoms], [undefined, ['mood']]);
+  assert.deepEqual(detailsOf(told, true), { note: null, flow: 'light', symptoms: ['mood'] });
+  assert.deepEqual(detailsOf(told, false), { note: null, symptoms: ['mood'] });
+  assert.deepEqual(detailTexts(words.en, told), ['flow: light', 'mood changes']);
+  assert.deepEqual(detailTexts(words.ja, told), ['量: 少なめ', '気分の変化']);
+  assert.deepEqual(detailTexts(words.en, undefined), []);
 });
 
 test('bleeding alone leaves a day open, or missed', () => {

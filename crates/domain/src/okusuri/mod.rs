@@ -13,6 +13,7 @@ pub mod sign_in;
 mod stock;
 mod streak;
 mod summary;
+mod symptom;
 
 pub use dose_reminder::{DOSE_ASKS, DOSE_MAIL_DAYS, DOSE_MESSAGES_MAX, DOSE_REPEAT, asking_days, utc_day_end};
 pub use email::{Email, EmailError};
@@ -31,3 +32,4 @@ pub use reminder::{
 pub use stock::{Stock, StockChange, StockError, Supply, UNITS_MAX, WARN_DAYS_DEFAULT, WARN_DAYS_MAX};
 pub use streak::{BLEEDING_DAYS_MAX, REST_DAYS, StreakState};
 pub use summary::{LogChange, PastStreaks, Status, Summary, SummaryError};
+pub use symptom::{Flow, FlowError, Symptom, SymptomsError, UnknownName};

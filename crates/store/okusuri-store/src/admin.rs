@@ -35,8 +35,8 @@ pub const LISTED_TYPES: [&str; 10] = [
     "push_subscription",
 ];
 
-/// Attributes with secrets or private notes. They are not shown to administrators.
-const NOT_LISTED: [&str; 2] = ["note", "endpoint"];
+/// Attributes with secrets, private notes or symptoms. They are not shown to administrators.
+const NOT_LISTED: [&str; 4] = ["note", "flow", "symptoms", "endpoint"];
 
 /// Where a list goes on, in each of the shards: behind this entry of the index, or at the
 /// beginning.

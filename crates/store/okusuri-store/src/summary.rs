@@ -4,10 +4,10 @@
 //! A log after the newest one reads the summary and its own day alone. Any other change reads the
 //! days around it as far as the rules ask for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::UserId;
-use domain::okusuri::{Log, LogChange, LogWindow, Note, Regimen, Summary, SummaryError};
+use domain::okusuri::{Flow, Log, LogChange, LogWindow, Note, Regimen, Summary, SummaryError, Symptom};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use uuid::Uuid;
@@ -35,6 +35,10 @@ pub struct LogEntry {
     pub is_taken: bool,
     /// The note: `None` keeps it, `Some(None)` removes it.
     pub note: Option<Option<Note>>,
+    /// The flow, in the same way. It goes with the bleeding.
+    pub flow: Option<Option<Flow>>,
+    /// All symptoms: `None` keeps them.
+    pub symptoms: Option<BTreeSet<Symptom>>,
     /// A fresh UUIDv7, if the day has no log yet.
     pub id: Uuid,
 }
@@ -334,24 +338,25 @@ impl LogWriteOutcome {
 impl LogEntry {
     /// What this entry makes of a day with such a row.
     fn over(&self, user: &UserId, was: Option<MedicationLog>, now: Timestamp) -> LogWriteOutcome {
-        let Self { log: Log { date, has_bleeding }, is_taken, .. } = *self;
-        let note = |note: &Option<Note>| note.as_ref().map(Note::to_string);
-        let Some(was) = was else {
-            return LogWriteOutcome::New(MedicationLog {
-                user_id: user.to_string(),
-                date,
-                has_bleeding,
-                is_taken,
-                log_id: self.id.to_string(),
-                note: self.note.as_ref().and_then(note),
-                created_at: now,
-                updated_at: now,
-            });
+        let Self { log, is_taken, flow, .. } = *self;
+        let is_new = was.is_none();
+        let was = was.unwrap_or_else(|| MedicationLog::new(user, log, self.id, now));
+        let note = self.note.as_ref().map(|note| note.as_ref().map(Note::to_string));
+        let flow = flow.map(|flow| flow.map(|flow| flow.as_str().to_owned()));
+        let names = |symptoms: &BTreeSet<Symptom>| symptoms.iter().map(|one| one.as_str().to_owned()).collect();
+        let row = MedicationLog {
+            has_bleeding: log.has_bleeding,
+            is_taken,
+            note: note.unwrap_or_else(|| was.note.clone()),
+            // Without bleeding, a kept flow would contradict the day.
+            flow: flow.unwrap_or_else(|| was.flow.clone()).filter(|_| log.has_bleeding),
+            symptoms: self.symptoms.as_ref().map_or_else(|| was.symptoms.clone(), names),
+            ..was.clone()
         };
-        let said = self.note.as_ref().map_or_else(|| was.note.clone(), note);
-        if (was.has_bleeding, was.is_taken) == (has_bleeding, is_taken) && was.note == said {
-            return LogWriteOutcome::Same(was);
+        match () {
+            () if is_new => LogWriteOutcome::New(row),
+            () if row == was => LogWriteOutcome::Same(was),
+            () => LogWriteOutcome::Changed(MedicationLog { updated_at: now, ..row }),
         }
-        LogWriteOutcome::Changed(MedicationLog { has_bleeding, is_taken, note: said, updated_at: now, ..was })
     }
 }

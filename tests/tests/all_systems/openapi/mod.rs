@@ -16,7 +16,9 @@ use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, Language, Latin, PlayerName};
 use domain::journal::{JournalStream, Message};
-use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX, UNITS_MAX, WARN_DAYS_MAX};
+use domain::okusuri::{
+    Flow, Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, Symptom, TIMES_MAX, UNITS_MAX, WARN_DAYS_MAX,
+};
 use domain::shop::{Amount, HoldTime, OrderLines, Quantity, StockLevel};
 use lambda_kit::push::ENDPOINT_BYTES_MAX;
 use regex_lite::Regex;
@@ -224,6 +226,9 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/MedicineStock/properties/warnDays/maximum", json!(WARN_DAYS_MAX)),
         ("schemas/DoseMark/properties/minutes/maximum", json!(SNOOZE_MINUTES_MAX)),
         ("schemas/NewSubscription/properties/endpoint/maxLength", json!(ENDPOINT_BYTES_MAX)),
+        ("schemas/Flow/enum", json!(Flow::NAMES)),
+        ("schemas/Symptoms/items/enum", json!(Symptom::NAMES)),
+        ("schemas/Symptoms/maxItems", json!(Symptom::NAMES.len())),
         ("schemas/Notifications/properties/subscriptions/maxItems", json!(SUBSCRIPTIONS_MAX)),
         ("schemas/TestedSubscriptions/properties/items/maxItems", json!(SUBSCRIPTIONS_MAX)),
     ];

@@ -91,7 +91,7 @@ async fn administrators_list_types_and_days_across_all_shards_without_secrets() 
     for number in 0..23 {
         let id = format!("user-{number}");
         user(&world.db.client, &id, "Asia/Tokyo").await.unwrap();
-        let body = json!({ "hasBleeding": number % 2 == 0, "note": "mine" });
+        let body = json!({ "hasBleeding": number % 2 == 0, "note": "mine", "symptoms": ["mood"] });
         world.json(&id, &format!("PUT {LOG}"), &["2026-11-21"], body.clone()).await;
         world.json(&id, &format!("PUT {LOG}"), &["2026-11-22"], body).await;
         expected.insert(id);
@@ -104,7 +104,7 @@ async fn administrators_list_types_and_days_across_all_shards_without_secrets() 
             let (status, page) = world.admin(&route).await;
             assert_eq!(status, 200, "{page}");
             for log in page["items"].as_array().unwrap() {
-                assert_eq!((&log["date"], log.get("note")), (&json!("2026-11-21"), None));
+                assert_eq!((&log["date"], log.get("note"), log.get("symptoms")), (&json!("2026-11-21"), None, None));
                 ids.push(log["userId"].as_str().unwrap().to_owned());
             }
             let Some(next) = page["cursor"].as_str() else { break };

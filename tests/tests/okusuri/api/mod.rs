@@ -52,7 +52,7 @@ impl World {
         });
         let request = Request::new(serde_json::from_value(event).unwrap());
         match handle(&self.okusuri, request).await {
-            Ok(reply) => (reply.status(), serde_json::from_str(reply.body()).unwrap_or_default()),
+            Ok(reply) => (reply.status(), serde_json::from_str(reply.body()).unwrap_or_else(|_| reply.body().into())),
             Err(problem) => (problem.status(), problem.to_json()),
         }
     }
@@ -165,9 +165,11 @@ async fn forgotten_log_can_be_added_and_wrong_one_deleted() {
 async fn bleeding_can_be_logged_without_the_medication() {
     let world = World::new().await;
     world.json("ann", &format!("PUT {LOG}"), &["2026-11-21"], json!({ "hasBleeding": false })).await;
-    let bleeding = json!({ "hasBleeding": true, "isTaken": false, "note": "痛み" });
+    let mut bleeding = json!({ "hasBleeding": true, "isTaken": false, "note": "痛み", "flow": "light" });
+    bleeding["symptoms"] = json!(["mood", "cramps"]);
     let (status, body) = world.json("ann", &format!("PUT {LOG}"), &["2026-11-22"], bleeding.clone()).await;
     assert_eq!((status, &body["log"]["isTaken"]), (201, &json!(false)));
+    assert_eq!((&body["log"]["flow"], &body["log"]["symptoms"]), (&json!("light"), &json!(["cramps", "mood"])));
     // Today has no log that counts yet, so yesterday's streak continues.
     let standing = &body["status"];
     assert_eq!((&standing["streak"], &standing["loggedToday"]), (&json!(1), &json!(false)));
@@ -177,9 +179,17 @@ async fn bleeding_can_be_logged_without_the_medication() {
     assert_eq!((&today["state"], &today["log"]["hasBleeding"]), (&json!("none"), &json!(true)));
     assert_eq!(world.json("ann", &format!("PUT {LOG}"), &["2026-11-22"], bleeding).await.0, 200);
     // Importing an export changes nothing.
-    let file = "date,has_bleeding,is_taken,note\n2026-11-21,false,true,\n2026-11-22,true,false,痛み\n2026-11-20,true,perhaps,\n";
-    let (_, body) = world.send("token-of-ann", "POST /okusuri/api/import?dryRun=0", &[], ("text/csv", file)).await;
-    assert_eq!((&body["unchanged"], &body["items"][2]["problem"]), (&json!(2), &json!("invalid-is-taken")), "{body}");
+    let (_, file) = world.send("token-of-ann", "GET /okusuri/api/export?format=csv", &[], ("", "")).await;
+    let file = file.as_str().unwrap();
+    let head = "date,has_bleeding,is_taken,note,flow,symptoms\n2026-11-21,false,true,,,\n";
+    assert_eq!(file, format!("{head}2026-11-22,true,false,痛み,light,cramps mood\n"));
+    let wrong = "2026-11-20,true,perhaps,,,\n2026-11-19,true,,,a lot,\n2026-11-18,no,,,heavy,\n2026-11-17,no,,,,mood mood\n2026-11-16,no,,,,hunger\n";
+    let file = format!("{file}{wrong}");
+    let (_, body) = world.send("token-of-ann", "POST /okusuri/api/import?dryRun=0", &[], ("text/csv", &file)).await;
+    let problems: Vec<_> = body["items"].as_array().unwrap()[2..].iter().map(|item| item["problem"].as_str()).collect();
+    let flow_or_symptoms = ["invalid-flow", "invalid-flow", "invalid-symptoms", "invalid-symptoms"].map(Some);
+    assert_eq!(problems, [&[Some("invalid-is-taken")], &flow_or_symptoms[..]].concat(), "{body}");
+    assert_eq!(body["unchanged"], 2);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use domain::UserId;
-use domain::okusuri::{Cycle, Platform, Regimen};
+use domain::okusuri::{Cycle, Log, Platform, Regimen};
 use futures::future::join_all;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -102,16 +102,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 fn log(user: &UserId, date: &str) -> MedicationLog {
-    MedicationLog {
-        user_id: user.to_string(),
-        date: date.parse().unwrap(),
-        has_bleeding: false,
-        is_taken: true,
-        log_id: "1".to_owned(),
-        note: None,
-        created_at: at(EVENING),
-        updated_at: at(EVENING),
-    }
+    MedicationLog::new(user, Log { date: date.parse().unwrap(), has_bleeding: false }, "1", at(EVENING))
 }
 
 fn was(browser: &str, date: &str) -> (String, String) {

@@ -6,19 +6,9 @@ use super::*;
 async fn fill(service: &Service, id: &UserId, days: i64) {
     let begin: jiff::civil::Date = "2015-01-01".parse().unwrap();
     let put = |day: i64| {
-        let date = begin + jiff::Span::new().days(day);
-        let (user_id, log_id) = (id.to_string(), day.to_string());
-        let note = Some("a note".to_owned());
-        let log = MedicationLog {
-            user_id,
-            date,
-            has_bleeding: false,
-            is_taken: true,
-            log_id,
-            note,
-            created_at: now(),
-            updated_at: now(),
-        };
+        let log = Log { date: begin + jiff::Span::new().days(day), has_bleeding: false };
+        let log = MedicationLog::new(id, log, day.to_string(), now());
+        let log = MedicationLog { note: Some("a note".to_owned()), ..log };
         service.db.client.put_item().table_name(Database::OKUSURI).set_item(Some(item(&log).unwrap())).send()
     };
     for days in (0..days).collect::<Vec<_>>().chunks(50) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
 use domain::okusuri::sign_in::{Code, Locked, SERVICE_SENDS_MAX, SendError};
-use domain::okusuri::{Email, Platform};
+use domain::okusuri::{Email, Log, Platform};
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use okusuri_store::rows::{MedicationLog, PushSubscription, Row, User};

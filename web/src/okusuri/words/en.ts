@@ -137,6 +137,23 @@ export const en = {
   bleedingOnly: 'bleeding only, not taken',
   today: 'today',
   hasNote: 'with a note',
+  hasSymptoms: 'with symptoms',
+  flow: 'Flow',
+  flows: { spotting: 'spotting', light: 'light', medium: 'medium', heavy: 'heavy' },
+  flowIs: (flow: string) => `flow: ${flow}`,
+  symptoms: 'Symptoms',
+  symptomNames: {
+    cramps: 'cramps',
+    'back-pain': 'back pain',
+    headache: 'headache',
+    nausea: 'nausea',
+    bloating: 'bloating',
+    'tender-breasts': 'tender breasts',
+    tiredness: 'tiredness',
+    mood: 'mood changes',
+    dizziness: 'dizziness',
+  },
+  symptomsAre: (names: readonly string[]) => names.join(', '),
   legend: 'Legend',
 
   dayHow: 'Entry for this day',
@@ -169,6 +186,8 @@ export const en = {
   doseCount: 'doses taken',
   bleedingDay: 'bleeding',
   noBleedingDays: 'No bleeding is recorded in this period.',
+  reportSymptoms: 'Symptoms, days by month',
+  noSymptoms: 'No symptoms are recorded in this period.',
   dayCount: (n: string) => plural(n, 'day', 'days'),
   reportNotesHeading: 'Notes',
   noNotes: 'No notes in this period.',
@@ -268,7 +287,7 @@ export const en = {
 
   accessLog: 'Who has accessed your data',
   accessLogLead:
-    'Only you can open your log by signing in. The health administration of this service can look up data, except your notes, and must give a reason. Each access is listed here for two years.',
+    'Only you can open your log by signing in. The health administration of this service can look up data, except your notes, flow and symptoms, and must give a reason. Each access is listed here for two years.',
   accessLogEmpty: 'Nobody has accessed your data.',
   accessKinds: {
     user: 'Your profile',
@@ -307,7 +326,7 @@ export const en = {
   exportFailed: 'The export failed',
   import: 'Import a CSV file',
   importLead:
-    'Columns: date, has_bleeding (true or false), is_taken (optional, true if left out), note. Up to 1,000 rows. You see a preview before anything is changed.',
+    'Columns: date, has_bleeding (true or false), is_taken (optional, true if left out), note, flow, symptoms (names with spaces between them). Up to 1,000 rows. You see a preview before anything is changed.',
   importFile: 'CSV file',
   importPreview: (good: string, bad: string) =>
     `${plural(good, 'row', 'rows')} can be imported${bad === '0' ? '.' : `. ${plural(bad, 'row has an error and is', 'rows have errors and are')} left out.`}`,

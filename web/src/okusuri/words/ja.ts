@@ -128,6 +128,23 @@ export const ja: Words = {
   bleedingOnly: '出血のみ、飲んでいない',
   today: '今日',
   hasNote: 'メモあり',
+  hasSymptoms: '症状あり',
+  flow: '出血の量',
+  flows: { spotting: 'ごく少量', light: '少なめ', medium: 'ふつう', heavy: '多め' },
+  flowIs: (flow) => `量: ${flow}`,
+  symptoms: '症状',
+  symptomNames: {
+    cramps: '下腹部の痛み',
+    'back-pain': '腰痛',
+    headache: '頭痛',
+    nausea: '吐き気',
+    bloating: 'お腹の張り',
+    'tender-breasts': '胸の張り',
+    tiredness: 'だるさ',
+    mood: '気分の変化',
+    dizziness: 'めまい',
+  },
+  symptomsAre: (names) => names.join('、'),
   legend: '記号の意味',
 
   dayHow: 'この日の記録',
@@ -160,6 +177,8 @@ export const ja: Words = {
   doseCount: '服用した回数',
   bleedingDay: '出血',
   noBleedingDays: 'この期間に出血の記録はありません。',
+  reportSymptoms: '症状のあった日数（月ごと）',
+  noSymptoms: 'この期間に症状の記録はありません。',
   dayCount: (n) => `${n}日間`,
   reportNotesHeading: 'メモ',
   noNotes: 'この期間のメモはありません。',
@@ -253,7 +272,7 @@ export const ja: Words = {
 
   accessLog: 'データへのアクセス履歴',
   accessLogLead:
-    'サインインして記録を開けるのはあなただけです。このサービスの健康情報担当者は、理由を明記したうえで、メモを除く情報を調べることがあります。アクセスのたびに、ここに2年間表示されます。',
+    'サインインして記録を開けるのはあなただけです。このサービスの健康情報担当者は、理由を明記したうえで、メモ・出血の量・症状を除く情報を調べることがあります。アクセスのたびに、ここに2年間表示されます。',
   accessLogEmpty: 'アクセスはありません。',
   accessKinds: {
     user: 'プロフィール',
@@ -291,7 +310,7 @@ export const ja: Words = {
   exportFailed: '書き出せませんでした',
   import: 'CSV ファイルを取り込む',
   importLead:
-    '列は date、has_bleeding（true または false）、is_taken（省略時は true）、note です。1,000行まで。取り込む前に結果を確認できます。',
+    '列は date、has_bleeding（true または false）、is_taken（省略時は true）、note、flow、symptoms（空白区切り）です。1,000行まで。取り込む前に結果を確認できます。',
   importFile: 'CSV ファイル',
   importPreview: (good, bad) =>
     `${good}行を取り込めます。${bad === '0' ? '' : `${bad}行は取り込めないため、除外されます。`}`,

@@ -47,6 +47,8 @@ export const problemsEn = {
   'pack-out-of-order': 'The packs of this medicine were changed meanwhile. Check what is left.',
   'invalid-has-bleeding': 'has_bleeding must be true or false.',
   'invalid-is-taken': 'is_taken must be true or false.',
+  'invalid-flow': 'flow must be spotting, light, medium or heavy, and only with bleeding.',
+  'invalid-symptoms': 'symptoms contains an unknown or a repeated name.',
   'duplicate-date': 'An earlier line has the same date.',
   'too-many-rows': 'You can import up to 1,000 rows at once.',
   'invalid-endpoint': 'The server cannot reach this browser’s push service. Try another browser.',
@@ -102,6 +104,8 @@ export const problemsJa: typeof problemsEn = {
   'pack-out-of-order': 'この薬の箱の数が変わりました。残りを確認してください。',
   'invalid-has-bleeding': 'has_bleeding には true または false を指定してください。',
   'invalid-is-taken': 'is_taken には true または false を指定してください。',
+  'invalid-flow': 'flow には spotting、light、medium、heavy のいずれかを、出血のある日だけに指定してください。',
+  'invalid-symptoms': 'symptoms に、使えない名前か同じ名前の繰り返しがあります。',
   'duplicate-date': '同じ日付の行が前にあります。',
   'too-many-rows': '一度に取り込めるのは1,000行までです。',
   'invalid-endpoint':

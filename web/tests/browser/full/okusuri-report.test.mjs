@@ -26,7 +26,12 @@ test('the page for the doctor has months, medicines and bleeding, and notes if w
   const months = page.getByTestId('medicine-months').getByRole('row', { name: 'Iron' });
   assert.match((await months.innerText()).replaceAll(/\s+/g, ' '), /^Iron 93% 93% 93%$/);
   await page.getByTestId('bleeding').getByText('18 Nov 2026 · 1 day').waitFor();
-  assert.equal(await page.getByText('Headache').count(), 0);
+  assert.match(
+    (await page.getByTestId('symptoms').innerText()).replaceAll(/\s+/g, ' '),
+    /cramps 0 2 0 headache 0 0 1/i,
+  );
+  await page.getByRole('row', { name: /^Flow/ }).getByText('heavy').waitFor();
+  assert.equal(await page.getByText('Headache <b>').count(), 0);
   await page.getByLabel('With my notes').check();
   await page.getByText('Headache <b>').waitFor();
   await page.getByLabel('Period').selectOption('12');
@@ -48,6 +53,7 @@ test('without data or an answer, the page for the doctor says so', async () => {
   const { page, close } = await open(server, { at: '/okusuri/?view=report' });
   await page.getByText('Nothing was due in the last 30 days.').waitFor();
   await page.getByText('No bleeding is recorded in this period.').waitFor();
+  await page.getByText('No symptoms are recorded in this period.').waitFor();
   await page.getByRole('alert').getByRole('button').waitFor();
   delete server.answers['GET calendar/2026-09'];
   await pressIfThere(page.getByRole('alert').getByRole('button'));

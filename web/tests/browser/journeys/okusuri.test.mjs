@@ -59,19 +59,25 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   await page.getByRole('img', { name: '0 days in a row; your best is 0.' }).waitFor();
   await page.getByTestId('take').click();
   await page.getByRole('img', { name: '1 day in a row; your best is 1.' }).waitFor();
+  await act(page).getByRole('button', { name: 'mood changes' }).click();
 
   await page.getByRole('link', { name: 'History' }).click();
   await page.getByLabel('Add an earlier day').fill(realDay(-1));
   await page.getByRole('button', { name: 'Open' }).click();
   const sheet = page.getByTestId('day-sheet');
   await sheet.getByText('Taken, with bleeding').click();
+  await sheet.getByRole('group', { name: 'Flow' }).getByRole('button', { name: 'heavy' }).click();
+  for (const name of ['headache', 'cramps']) await sheet.getByRole('button', { name }).click();
   await sheet.getByRole('textbox', { name: 'Note' }).fill('In the evening');
   await sheet.getByRole('button', { name: 'Save' }).click();
-  await page.getByTestId('history').getByText('With bleeding · In the evening').waitFor();
+  await page
+    .getByTestId('history')
+    .getByText('With bleeding · flow: heavy · cramps, headache · In the evening')
+    .waitFor();
   await page.getByRole('link', { name: 'Today' }).click();
   await page.getByRole('img', { name: '2 days in a row; your best is 2.' }).waitFor();
   await page.getByRole('link', { name: 'Calendar' }).click();
-  await page.getByRole('button', { name: /, today, taken$/ }).waitFor();
+  await page.getByRole('button', { name: /, today, taken, mood changes$/ }).waitFor();
 
   await page.getByRole('link', { name: 'Settings' }).click();
   assert.equal(await page.getByLabel('Time zone').inputValue(), ZONE);
@@ -92,9 +98,9 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   const csv = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export log (CSV)' }).click();
   assert.deepEqual((await readFile(await (await csv).path(), 'utf8')).trim().split(/\r?\n/), [
-    'date,has_bleeding,is_taken,note',
-    `${realDay(-1)},true,true,In the evening`,
-    `${realDay()},false,true,`,
+    'date,has_bleeding,is_taken,note,flow,symptoms',
+    `${realDay(-1)},true,true,In the evening,heavy,cramps headache`,
+    `${realDay()},false,true,,,mood`,
   ]);
   const json = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export everything (JSON)' }).click();
@@ -207,6 +213,33 @@ test('one tap records the day, another one undoes it', async () => {
   await close();
 });
 
+test('flow and symptoms are told with chips, and undo keeps the symptoms', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { viewport: viewports.phone });
+  const chip = (/** @type {string} */ name) => act(page).getByRole('button', { name, exact: true });
+  await page.getByTestId('take-bleeding').waitFor();
+  assert.equal(await chip('cramps').count(), 0);
+  await page.getByTestId('take-bleeding').click();
+  await chip('medium').click();
+  await chip('heavy').click();
+  for (const name of ['headache', 'cramps', 'headache']) await chip(name).click();
+  await act(page).locator('[aria-pressed=true]').nth(1).waitFor();
+  const told = { flow: 'heavy', symptoms: ['cramps'] };
+  const stored = () => ({ flow: server.logs.get(today)?.['flow'], symptoms: server.logs.get(today)?.['symptoms'] });
+  await becomes(stored, told);
+  assert.deepEqual(await act(page).locator('[aria-pressed=true]').allInnerTexts(), ['Heavy', 'Cramps']);
+  // Without bleeding there is no flow.
+  await act(page).getByRole('button', { name: 'Change to “no bleeding”' }).click();
+  await act(page).getByRole('group', { name: 'Flow' }).waitFor({ state: 'detached' });
+  await becomes(stored, { flow: undefined, symptoms: ['cramps'] });
+  await act(page).getByRole('button', { name: 'Undo' }).click();
+  await becomes(() => server.logs.get(today)?.['isTaken'], false);
+  await becomes(stored, { flow: undefined, symptoms: ['cramps'] });
+  await chip('cramps').click();
+  await becomes(() => server.logs.has(today), false);
+  await close();
+});
+
 test('the arrow keys move through the calendar, also into other months', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { at: '/okusuri/?view=calendar' });
@@ -253,7 +286,7 @@ test('an earlier day is added, changed and removed from the history', async () =
   await sheet.getByText('Taken', { exact: true }).click();
   await sheet.getByRole('textbox', { name: 'Note' }).fill('Forgot to note it');
   await sheet.getByRole('button', { name: 'Save' }).click();
-  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: false, note: 'Forgot to note it' });
+  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: false, note: 'Forgot to note it', symptoms: [] });
 
   await page.getByRole('button', { name: 'Edit: Fri 20 Nov' }).click();
   await sheet.getByText('Not taken').click();

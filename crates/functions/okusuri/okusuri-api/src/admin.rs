@@ -87,9 +87,9 @@ pub(crate) async fn logs_of_day(okusuri: &Okusuri, request: &Request) -> Result<
     let items = page.items.iter().filter(|log| shown.contains(&log.user_id)).map(|log| {
         let mut item = logs::to_json(log);
         item["userId"] = log.user_id.as_str().into();
-        // A note is private to its user.
+        // They are private to the user.
         if let Some(members) = item.as_object_mut() {
-            members.remove("note");
+            members.retain(|name, _| !["note", "flow", "symptoms"].contains(&name.as_str()));
         }
         item
     });

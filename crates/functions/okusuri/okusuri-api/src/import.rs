@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use csv::{ReaderBuilder, StringRecord};
 use domain::calendar::parse_date;
-use domain::okusuri::{DateRefusal, Log, Note, check_loggable};
+use domain::okusuri::{DateRefusal, Flow, Log, Note, Symptom, check_loggable};
 use jiff::civil::Date;
 use lambda_kit::csv_cell;
 use lambda_kit::http::{Reply, Request, invalid_parameter};
@@ -23,7 +23,7 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 const ROWS_MAX: usize = 1_000;
 
 /// The columns, in any order. Other columns are ignored.
-const COLUMNS: [&str; 4] = ["date", "has_bleeding", "is_taken", "note"];
+const COLUMNS: [&str; 6] = ["date", "has_bleeding", "is_taken", "note", "flow", "symptoms"];
 
 /// A row of the file: its line, its day if that can be read, and its log or the problem with it.
 struct Row {
@@ -108,7 +108,7 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     let unreadable = |error: csv::Error| INVALID_BODY.detail(error);
     let heading = reader.headers().map_err(unreadable)?.clone();
     let column = |name: &str| heading.iter().position(|known| known.trim().eq_ignore_ascii_case(name));
-    let [date, has_bleeding, is_taken, note] = COLUMNS.map(column);
+    let [date, has_bleeding, is_taken, note, flow, symptoms] = COLUMNS.map(column);
     let (Some(date), Some(has_bleeding)) = (date, has_bleeding) else {
         return Err(INVALID_BODY.detail("the first line has to name the columns `date` and `has_bleeding`"));
     };
@@ -137,7 +137,14 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
         }
         let field = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default().trim();
         let day = parse_date(field(Some(date))).ok();
-        let fields = (field(Some(has_bleeding)), field(is_taken), note.map(|_| csv_cell::unescape(field(note))));
+        let optional = |column: Option<usize>| column.map(|_| field(column));
+        let fields = Fields {
+            has_bleeding: field(Some(has_bleeding)),
+            is_taken: field(is_taken),
+            note: optional(note).map(csv_cell::unescape),
+            flow: optional(flow),
+            symptoms: optional(symptoms),
+        };
         let read = day.ok_or_else(|| ("invalid-date", format!("`{}`", field(Some(date)))));
         let read = read.and_then(|date| entry(date, fields, today, new_id)).and_then(|entry| {
             if seen.insert(entry.log.date) {
@@ -195,9 +202,18 @@ fn is_empty(record: &StringRecord) -> bool {
     record.iter().all(|field| field.trim().is_empty())
 }
 
+/// The fields of a row beside its day; `None` where the file lacks the column.
+struct Fields<'a> {
+    has_bleeding: &'a str,
+    is_taken: &'a str,
+    note: Option<String>,
+    flow: Option<&'a str>,
+    symptoms: Option<&'a str>,
+}
+
 fn entry(
     date: Date,
-    (has_bleeding, is_taken, note): (&str, &str, Option<String>),
+    Fields { has_bleeding, is_taken, note, flow, symptoms }: Fields<'_>,
     today: Date,
     new_id: fn() -> uuid::Uuid,
 ) -> Result<LogEntry, (&'static str, String)> {
@@ -214,7 +230,11 @@ fn entry(
     // Older files and files of other applications lack this column; their rows mean days with the
     // medication.
     let is_taken = is_taken.is_empty() || flag(is_taken, "invalid-is-taken")?;
-    // A file without the column leaves notes unchanged; an empty field deletes the note.
+    // A file without one of these columns leaves it unchanged; an empty field deletes it.
     let note = note.as_deref().map(Note::new).transpose().map_err(|why| ("invalid-note", why.to_string()))?;
-    Ok(LogEntry { log: Log { date, has_bleeding }, is_taken, note, id: new_id() })
+    let flow = flow.map(|name| (!name.is_empty()).then(|| Flow::of_day(name, has_bleeding)).transpose()).transpose();
+    let flow = flow.map_err(|why| ("invalid-flow", why.to_string()))?;
+    let symptoms = symptoms.map(|names| Symptom::set(names.split_whitespace())).transpose();
+    let symptoms = symptoms.map_err(|why| ("invalid-symptoms", why.to_string()))?;
+    Ok(LogEntry { log: Log { date, has_bleeding }, is_taken, note, flow, symptoms, id: new_id() })
 }

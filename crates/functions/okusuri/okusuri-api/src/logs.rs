@@ -1,7 +1,7 @@
 //! Logs, the user's status, and the calendar.
 
 use domain::calendar::{DateRange, YearMonth, parse_date};
-use domain::okusuri::{Day, Log, Note, Status, Summary, check_loggable};
+use domain::okusuri::{Day, Flow, Log, Note, Status, Summary, Symptom, check_loggable};
 use jiff::civil::Date;
 use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
@@ -28,6 +28,10 @@ struct LogBody {
     is_taken: bool,
     #[serde(default, deserialize_with = "present")]
     note: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    flow: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    symptoms: Option<Vec<String>>,
 }
 
 fn taken() -> bool {
@@ -35,8 +39,8 @@ fn taken() -> bool {
 }
 
 /// Distinguishes `null` from a missing member.
-fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(value).map(Some)
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
 }
 
 /// Logs a day: 201 if it had no log, 200 if it had one.
@@ -46,9 +50,14 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let body: LogBody = request.json(BODY_BYTES_MAX)?;
     let note = body.note.map(|note| note.as_deref().map_or(Ok(None), Note::new)).transpose();
     let note = note.map_err(|why| INVALID_BODY.detail(format!("`note` {why}")))?;
-    check_loggable(date, signed_in.today((okusuri.now)())).map_err(date_problem)?;
     let LogBody { has_bleeding, is_taken, .. } = body;
-    let entry = LogEntry { log: Log { date, has_bleeding }, is_taken, note, id: (okusuri.new_id)() };
+    let flow = body.flow.map(|flow| flow.map(|flow| Flow::of_day(&flow, has_bleeding)).transpose()).transpose();
+    let flow = flow.map_err(|why| INVALID_BODY.detail(format!("`flow` {why}")))?;
+    let symptoms = body.symptoms.map(|names| Symptom::set(names.iter().map(String::as_str))).transpose();
+    let symptoms = symptoms.map_err(|why| INVALID_BODY.detail(format!("`symptoms` {why}")))?;
+    check_loggable(date, signed_in.today((okusuri.now)())).map_err(date_problem)?;
+    let id = (okusuri.new_id)();
+    let entry = LogEntry { log: Log { date, has_bleeding }, is_taken, note, flow, symptoms, id };
     let (written, summary) =
         okusuri.logs_of(&signed_in).put(&signed_in.id, &entry, (okusuri.now)()).await.map_err(write_problem)?;
     let status = if matches!(written, LogWriteOutcome::New(_)) { 201 } else { 200 };
@@ -178,8 +187,13 @@ pub(crate) fn to_json(log: &MedicationLog) -> Value {
         "createdAt": log.created_at.to_string(),
         "updatedAt": log.updated_at.to_string(),
     });
-    if let Some(note) = &log.note {
-        body["note"] = note.as_str().into();
+    for (name, text) in [("note", &log.note), ("flow", &log.flow)] {
+        if let Some(text) = text {
+            body[name] = text.as_str().into();
+        }
+    }
+    if !log.symptoms.is_empty() {
+        body["symptoms"] = log.symptoms.as_slice().into();
     }
     body
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::UserId;
 use domain::okusuri::{Log, PastStreaks, Regimen, StreakState, Summary};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -29,6 +30,12 @@ pub struct MedicationLog {
     /// At most 500 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The name of a [`domain::okusuri::Flow`]; only with bleeding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Names of [`domain::okusuri::Symptom`], in its order. Stored only if there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symptoms: Vec<String>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was changed last.
@@ -40,6 +47,22 @@ fn was_taken() -> bool {
 }
 
 impl MedicationLog {
+    /// A new log of a day with the medication that says nothing else.
+    pub fn new(user: &UserId, Log { date, has_bleeding }: Log, log_id: impl Into<String>, at: Timestamp) -> Self {
+        Self {
+            user_id: user.to_string(),
+            date,
+            has_bleeding,
+            is_taken: true,
+            log_id: log_id.into(),
+            note: None,
+            flow: None,
+            symptoms: Vec::new(),
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
     /// What the rules of a regimen count of it.
     pub fn counted(&self, regimen: Regimen) -> Option<Log> {
         Log { date: self.date, has_bleeding: self.has_bleeding }.counted(self.is_taken, regimen)
@@ -49,7 +72,7 @@ impl MedicationLog {
 row! {
     MedicationLog as "medication_log", owner user_id,
     key |row| of_user(&row.user_id, keys::medication(row.date)),
-    optional ["IsTaken", "Note"],
+    optional ["IsTaken", "Note", "Flow", "Symptoms"],
     listed |row| format!("{}#{}", row.date, row.user_id)
 }
 

@@ -1,7 +1,7 @@
 //! A month of a user of the medication log.
 
 use anyhow::{Result, ensure};
-use domain::okusuri::{DoseRecord, Email, Log, Plan, StockChange};
+use domain::okusuri::{DoseRecord, Email, Flow, Log, Plan, StockChange, Symptom};
 use domain::{EntryId, ShortText, UserId};
 use jiff::civil::time;
 use jiff::tz::TimeZone;
@@ -16,6 +16,13 @@ const ZONE: &str = "Asia/Tokyo";
 const DAYS: i32 = 30;
 /// Days without medication, counted back from today. Today is left to the visitor.
 const MISSED: [i32; 3] = [0, 9, 23];
+/// Days of bleeding, in the same way.
+const BLEEDING: [(i32, Flow, &[Symptom]); 4] = [
+    (17, Flow::Spotting, &[Symptom::Mood]),
+    (16, Flow::Heavy, &[Symptom::Cramps, Symptom::Tiredness]),
+    (15, Flow::Medium, &[Symptom::Cramps]),
+    (14, Flow::Light, &[]),
+];
 
 fn user(ids: Ids) -> Result<UserId> {
     Ok(UserId::new(EntryId::derived(ids.at, "demo user").to_string())?)
@@ -57,9 +64,11 @@ pub(super) async fn add(table: &Table, ids: Ids) -> Result<()> {
     let today = ids.at.in_tz(ZONE)?.date();
     let days: Vec<_> = (0..DAYS).filter(|ago| !MISSED.contains(ago)).map(|ago| (ago, today - ago.days())).collect();
     let entry = |(ago, date): &(i32, jiff::civil::Date)| LogEntry {
-        log: Log { date: *date, has_bleeding: (14..=17).contains(ago) },
+        log: Log { date: *date, has_bleeding: BLEEDING.iter().any(|(day, ..)| day == ago) },
         is_taken: true,
         note: None,
+        flow: BLEEDING.iter().find(|(day, ..)| day == ago).map(|(_, flow, _)| Some(*flow)),
+        symptoms: BLEEDING.iter().find(|(day, ..)| day == ago).map(|(.., symptoms)| symptoms.iter().copied().collect()),
         id: EntryId::derived(created_at, &format!("demo log {date}")).uuid(),
     };
     let entries: Vec<_> = days.iter().rev().map(entry).collect();

@@ -51,9 +51,14 @@ impl CsvTable {
 
     fn columns(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Logs => {
-                &[("date", "date"), ("has_bleeding", "hasBleeding"), ("is_taken", "isTaken"), ("note", "note")]
-            }
+            Self::Logs => &[
+                ("date", "date"),
+                ("has_bleeding", "hasBleeding"),
+                ("is_taken", "isTaken"),
+                ("note", "note"),
+                ("flow", "flow"),
+                ("symptoms", "symptoms"),
+            ],
             Self::Doses => &[
                 ("date", "date"),
                 ("time", "time"),
@@ -106,6 +111,7 @@ fn csv(table: CsvTable, items: &[Value], is_first: bool) -> Option<String> {
             Value::Null if *member == "isTaken" => "true".to_owned(),
             Value::Null => String::new(),
             Value::String(text) => csv_cell::escape(text),
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
             other => other.to_string(),
         });
         writer.write_record(cells).ok()?;
@@ -123,17 +129,17 @@ mod tests {
     fn csv_pages_joined_in_order_are_one_file() {
         let items = [
             json!({ "date": "2026-11-21", "hasBleeding": false, "note": "a \"note\", of\ntwo lines" }),
-            json!({ "date": "2026-11-22", "hasBleeding": true, "isTaken": false }),
+            json!({ "date": "2026-11-22", "hasBleeding": true, "isTaken": false, "flow": "heavy", "symptoms": ["cramps", "mood"] }),
         ];
         let file: String = [csv(CsvTable::Logs, &items[..1], true), csv(CsvTable::Logs, &items[1..], false)]
             .into_iter()
             .flatten()
             .collect();
-        let expected = "date,has_bleeding,is_taken,note\n2026-11-21,false,true,\"a \"\"note\"\", of\ntwo lines\"\n2026-11-22,true,false,\n";
+        let expected = "date,has_bleeding,is_taken,note,flow,symptoms\n2026-11-21,false,true,\"a \"\"note\"\", of\ntwo lines\",,\n2026-11-22,true,false,,heavy,cramps mood\n";
         assert_eq!(file, expected);
         let formula =
             [json!({ "date": "2026-11-22", "hasBleeding": true, "note": "=HYPERLINK(\"https://evil.example\")" })];
         let file = csv(CsvTable::Logs, &formula, false);
-        assert_eq!(file.as_deref(), Some("2026-11-22,true,true,\"'=HYPERLINK(\"\"https://evil.example\"\")\"\n"));
+        assert_eq!(file.as_deref(), Some("2026-11-22,true,true,\"'=HYPERLINK(\"\"https://evil.example\"\")\",,\n"));
     }
 }
