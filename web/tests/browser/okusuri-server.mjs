@@ -117,7 +117,7 @@ export class OkusuriServer {
       if (this.rest.has(date) || days === -59) continue;
       const flow = ['light', 'heavy', 'medium'][days + 30];
       const note = days === -12 ? 'Half an hour late, after the concert' : undefined;
-      const symptoms = { '-29': ['cramps', 'tiredness'], '-28': ['cramps'], '-9': ['headache'] }[String(days)];
+      const symptoms = { '-29': ['cramps', 'tiredness'], '-28': ['cramps'], '-5': ['headache'] }[String(days)];
       this.logs.set(date, {
         ...log(date, flow !== undefined, note),
         ...(flow && { flow }),

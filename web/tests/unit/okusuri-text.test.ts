@@ -105,7 +105,7 @@ test('a pending write keeps flow and symptoms, and flow only with bleeding', () 
   assert.deepEqual(detailsOf(told, true), { note: null, flow: 'light', symptoms: ['mood'] });
   assert.deepEqual(detailsOf(told, false), { note: null, symptoms: ['mood'] });
   assert.deepEqual(detailTexts(words.en, told), ['flow: light', 'mood changes']);
-  assert.deepEqual(detailTexts(words.ja, told), ['量: 少なめ', '気分の変化']);
+  assert.deepEqual(detailTexts(words.ja, told), ['量：少なめ', '気分の変化']);
   assert.deepEqual(detailTexts(words.en, undefined), []);
 });
 

@@ -126,7 +126,14 @@ impl Own {
         let store = Logs::new(&store_base::Table::new(direct, &table.name));
         let entries: Vec<_> = logs(days)
             .zip(1..)
-            .map(|(log, n)| LogEntry { log, is_taken: true, note: None, flow: None, symptoms: None, id: Uuid::from_u128(n) })
+            .map(|(log, n)| LogEntry {
+                log,
+                is_taken: true,
+                note: None,
+                flow: None,
+                symptoms: None,
+                id: Uuid::from_u128(n),
+            })
             .collect();
         let written = store.put_all(&user_id()?, &entries, now()).await;
         written.map_err(|error| anyhow::anyhow!("{error:?}"))?;

@@ -84,7 +84,13 @@ async fn a_resting_user_is_not_reminded() {
     let logs = Logs::new(&scene.db.table(Database::OKUSURI));
     for day in ["2026-11-19", "2026-11-20", "2026-11-21"] {
         let log = domain::okusuri::Log { date: day.parse().unwrap(), has_bleeding: true };
-        logs.put(&ann, &LogEntry { log, is_taken: true, note: None, flow: None, symptoms: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
+        logs.put(
+            &ann,
+            &LogEntry { log, is_taken: true, note: None, flow: None, symptoms: None, id: Uuid::now_v7() },
+            at(EVENING),
+        )
+        .await
+        .unwrap();
     }
     // A cycle rests without any log.
     let bob = scene.user("bob", "Asia/Tokyo").await;

@@ -131,7 +131,7 @@ export const ja: Words = {
   hasSymptoms: '症状あり',
   flow: '出血の量',
   flows: { spotting: 'ごく少量', light: '少なめ', medium: 'ふつう', heavy: '多め' },
-  flowIs: (flow) => `量: ${flow}`,
+  flowIs: (flow) => `量：${flow}`,
   symptoms: '症状',
   symptomNames: {
     cramps: '下腹部の痛み',
@@ -199,22 +199,22 @@ export const ja: Words = {
   otherPages: 'Tidemark のほかのページ',
 
   regimen: '飲み方',
-  regimenQuestion: 'お薬をどのように飲みますか?',
+  regimenQuestion: 'お薬をどのように飲みますか？',
   regimenLead:
     '選んだ飲み方によって、休薬日と、出血をたずねるかどうかが決まります。これまでの日も同じ飲み方で数えます。設定で変更できます。',
   regimenNoAdvice: 'これは医学的な助言ではありません。医師や薬剤師の指示に合うものを選んでください。',
   regimens: {
     medicines: { name: 'お薬のみ', is: '毎日飲みます。休薬日はなく、出血はたずねません。' },
-    continuous: { name: '連続(休薬ルールあり)', is: '毎日飲みます。出血が3日続くと、4日間休薬します。' },
+    continuous: { name: '連続（休薬ルールあり）', is: '毎日飲みます。出血が3日続くと、4日間休薬します。' },
     '21/7': { name: '21/7', is: '21日間飲み、7日間休薬します。' },
     '24/4': { name: '24/4', is: '24日間飲み、4日間休薬します。' },
     own: { name: '自分の周期', is: '飲む日数と休薬日数を自分で決めます。' },
   },
-  cycleIs: (active, rest, start) => `${active}日間服用、${rest}日間休薬(周期の開始日: ${start})`,
+  cycleIs: (active, rest, start) => `${active}日間服用、${rest}日間休薬（周期の開始日：${start}）`,
   cycleStart: '周期の最初の日',
   activeDays: '飲む日数',
   restDays: '休薬日数',
-  regimenFault: '日付と、飲む日数(1〜365)、休薬日数(1〜90)を入力してください。',
+  regimenFault: '日付と、飲む日数（1〜365）、休薬日数（1〜90）を入力してください。',
 
   reminder: 'リマインダー',
   reminderLead: '1日1回まで、設定した時刻に通知します。その日の記録があれば通知しません。',
