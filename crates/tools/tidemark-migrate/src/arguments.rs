@@ -51,7 +51,7 @@ pub struct RecordedParameters {
     pub mapping: String,
     /// The zone of times without an offset.
     pub source_zone: String,
-    /// Zones and texts.
+    /// Zones.
     pub texts: BTreeMap<String, String>,
     /// A check value of each secret, which does not reveal it.
     pub secrets: BTreeMap<String, String>,
@@ -121,7 +121,7 @@ impl MappingArguments {
             let given = if is_secret { &self.secrets } else { &self.set };
             let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
             let how = if is_secret { format!("--secret {name}=FILE") } else { format!("--set {name}=VALUE") };
-            match given.or_else(|| parameter.default.clone()) {
+            match given {
                 Some(value) if self.without.contains(name) => {
                     return Err(option(format!("{name} is given ({value}) and also left out")));
                 }
@@ -131,9 +131,7 @@ impl MappingArguments {
                     parameters.secrets.insert(name.clone(), secret);
                 }
                 Some(value) => {
-                    if parameter.kind == ParameterKind::Zone {
-                        zone(&value).map_err(|why| option(format!("{name}={value}: {why}")))?;
-                    }
+                    zone(&value).map_err(|why| option(format!("{name}={value}: {why}")))?;
                     parameters.texts.insert(name.clone(), value);
                 }
                 None if parameter.is_optional && self.without.contains(name) => {}

@@ -13,6 +13,7 @@ use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 use crate::arguments::MappingFile;
 use crate::command::Product;
+use crate::cutover::read_started;
 use crate::cutover::run_state::{check_database, check_not_dual, started};
 use crate::mapping::{Mapping, Table};
 use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument, RunIdentity};
@@ -57,89 +58,83 @@ pub fn file(table: &str) -> String {
     format!("export/{table}.jsonl")
 }
 
-struct Source<'s> {
-    server: &'s Server,
-    mapping: Arc<Mapping>,
-}
-
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     let Arguments { folder, server, mapping } = arguments;
-    let source = Source { server: &server, mapping: mapping.read(product)? };
+    let mapping = mapping.read(product)?;
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
-    let manifest = source.export(&run).await?;
+    let manifest = export(&run, &server, &mapping).await?;
     let rows = manifest.tables.iter().map(|(table, written)| (table.clone(), written.lines)).collect();
     let report = report(&manifest, &rows);
     run.write_report("export", &report)?;
     Ok(report)
 }
 
-impl Source<'_> {
-    async fn export(&self, run: &Run) -> Result<Manifest, Failure> {
-        let mut client = connect(self.server).await?;
-        // From here on the run has no export until a new one is complete.
-        run.remove(MANIFEST)?;
-        run.fresh_folder("export")?;
-        let identity = identity_of(run, &client).await?;
-        let (transaction, mut manifest, schema) = self.snapshot(&mut client).await?;
-        let cutover = started(run)?;
-        if cutover.is_some() {
-            check_contains_capture(&transaction, cutover).await?;
-            check_unchanged(&transaction).await?;
-        }
-        manifest.run = identity.run;
-        for table in &self.mapping.tables {
-            let rows = count(&transaction, &schema, table).await?;
-            let progress = Progress::new(rows, "rows");
-            let mut lines = LineWriter::create(run.path(&file(&table.name)))?;
-            let no_parameters: [&str; 0] = [];
-            let select = schema.select_all(table);
-            let mut stream = pin!(transaction.query_raw(&select, no_parameters).await.map_err(source_failure)?);
-            while let Some(row) = stream.try_next().await.map_err(source_failure)? {
-                lines.write(row.try_get(0).map_err(source_failure)?)?;
-                progress.inc(1);
-            }
-            let written = lines.finish()?;
-            if written.lines != rows {
-                let (name, lines) = (&table.name, written.lines);
-                return Err(
-                    FailureKind::SourceUnreadable.because(format!("{name} has {rows} rows, but {lines} were read"))
-                );
-            }
-            manifest.tables.insert(table.name.clone(), written);
-        }
-        transaction.commit().await.map_err(source_failure)?;
-        run.write(MANIFEST, &manifest)?;
-        Ok(manifest)
+async fn export(run: &Run, server: &Server, mapping: &Arc<Mapping>) -> Result<Manifest, Failure> {
+    let mut client = connect(server).await?;
+    // From here on the run has no export until a new one is complete.
+    run.remove(MANIFEST)?;
+    run.fresh_folder("export")?;
+    let identity = identity_of(run, &client).await?;
+    let (transaction, mut manifest, schema) = snapshot(&mut client, &server.schema, mapping).await?;
+    let cutover = started(run)?;
+    if cutover.is_some() {
+        check_contains_capture(&transaction, cutover).await?;
+        check_unchanged(&transaction).await?;
     }
+    manifest.run = identity.run;
+    for table in &mapping.tables {
+        let rows = count(&transaction, &schema, table).await?;
+        let progress = Progress::new(rows, "rows");
+        let mut lines = LineWriter::create(run.path(&file(&table.name)))?;
+        let no_parameters: [&str; 0] = [];
+        let select = schema.select_all(table);
+        let mut stream = pin!(transaction.query_raw(&select, no_parameters).await.map_err(source_failure)?);
+        while let Some(row) = stream.try_next().await.map_err(source_failure)? {
+            lines.write(row.try_get(0).map_err(source_failure)?)?;
+            progress.inc(1);
+        }
+        let written = lines.finish()?;
+        if written.lines != rows {
+            let (name, lines) = (&table.name, written.lines);
+            return Err(FailureKind::SourceUnreadable.because(format!("{name} has {rows} rows, but {lines} were read")));
+        }
+        manifest.tables.insert(table.name.clone(), written);
+    }
+    transaction.commit().await.map_err(source_failure)?;
+    run.write(MANIFEST, &manifest)?;
+    Ok(manifest)
+}
 
-    /// Starts the transaction in which everything is read.
-    async fn snapshot<'c>(&self, client: &'c mut Client) -> Result<(Transaction<'c>, Manifest, Schema), Failure> {
-        let name = &self.server.schema;
-        let found = Schema::read(client, name, &self.mapping).await?;
-        found.check()?;
-        let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
-        let transaction = transaction.start().await.map_err(source_failure)?;
-        let names: Vec<_> = self.mapping.tables.iter().map(|table| found.table(&table.name)).collect();
-        // The lock is taken before the first query takes the snapshot. Otherwise a statement that
-        // rewrites a table, such as TRUNCATE or ALTER TABLE, could leave it empty in the snapshot.
-        // Without row security, a policy that hides rows causes an error instead of missing rows.
-        let begin = format!("LOCK TABLE {} IN ACCESS SHARE MODE; SET LOCAL row_security TO off", names.join(", "));
-        transaction.batch_execute(&begin).await.map_err(source_failure)?;
-        let schema = Schema::read(&transaction, name, &self.mapping).await?;
-        schema.check()?;
-        let taken_at = transaction.query_one("SELECT to_json(now())::text", &[]).await.map_err(source_failure)?;
-        let taken_at = taken_at.get::<_, &str>(0).trim_matches('"').parse();
-        let manifest = Manifest {
-            run: String::new(),
-            taken_at: taken_at.map_err(|error| FailureKind::SourceUnreadable.because(error))?,
-            columns: schema.columns.clone(),
-            tables_left_behind: schema.left_behind.clone(),
-            tables: BTreeMap::new(),
-            mapping: self.mapping.digest.clone(),
-        };
-        Ok((transaction, manifest, schema))
-    }
+/// Starts the transaction in which everything is read.
+async fn snapshot<'c>(
+    client: &'c mut Client,
+    name: &str,
+    mapping: &Arc<Mapping>,
+) -> Result<(Transaction<'c>, Manifest, Schema), Failure> {
+    let found = Schema::read(client, name, mapping).await?;
+    found.check()?;
+    let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let transaction = transaction.start().await.map_err(source_failure)?;
+    let names: Vec<_> = mapping.tables.iter().map(|table| found.table(&table.name)).collect();
+    // The lock is taken before the first query takes the snapshot. Otherwise a statement that
+    // rewrites a table, such as TRUNCATE or ALTER TABLE, could leave it empty in the snapshot.
+    // Without row security, a policy that hides rows causes an error instead of missing rows.
+    let begin = format!("LOCK TABLE {} IN ACCESS SHARE MODE; SET LOCAL row_security TO off", names.join(", "));
+    transaction.batch_execute(&begin).await.map_err(source_failure)?;
+    let schema = Schema::read(&transaction, name, mapping).await?;
+    schema.check()?;
+    let taken_at = transaction.query_one("SELECT to_json(now())::text", &[]).await.map_err(source_failure)?;
+    let taken_at = taken_at.get::<_, &str>(0).trim_matches('"').parse();
+    let manifest = Manifest {
+        run: String::new(),
+        taken_at: taken_at.map_err(|error| FailureKind::SourceUnreadable.because(error))?,
+        columns: schema.columns.clone(),
+        tables_left_behind: schema.left_behind.clone(),
+        tables: BTreeMap::new(),
+        mapping: mapping.digest.clone(),
+    };
+    Ok((transaction, manifest, schema))
 }
 
 /// The run's id. An export without a cutover begins its run here.
@@ -155,14 +150,7 @@ async fn identity_of(run: &Run, client: &Client) -> Result<RunIdentity, Failure>
 /// no outbox, so it must be in the snapshot; a standby may not have it yet.
 async fn check_contains_capture(transaction: &Transaction<'_>, cutover: Option<String>) -> Result<(), Failure> {
     let Some(cutover) = cutover else { return Ok(()) };
-    let exists = "SELECT to_regclass('tidemark_migration.plan') IS NOT NULL";
-    let found: Option<String> = match transaction.query_one(exists, &[]).await.map_err(source_failure)?.get(0) {
-        false => None,
-        true => {
-            let row = transaction.query_opt("SELECT run FROM tidemark_migration.plan", &[]).await;
-            row.map_err(source_failure)?.map(|row| row.get(0))
-        }
-    };
+    let found = read_started(transaction).await?.map(|(run, _)| run);
     if found.as_deref() == Some(&cutover) {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::command::Product;
 use crate::cutover::{self, SidesArguments};
-use crate::run::{Run, RunFolderArgument};
+use crate::run::Run;
 use crate::source::{connect, source_failure};
 use crate::terminal::{ask, tell};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, check, export, load, preflight, rollback, transform};
@@ -55,8 +55,9 @@ const PLAN: [&str; 11] = [
 
 pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Report, Failure> {
     confirm(&arguments).await?;
-    let folder = Folder(&arguments.sides.folder);
-    let mut steps: Vec<Step> = folder.read()?;
+    // The folder is locked only by the steps themselves.
+    let folder = &arguments.sides.folder;
+    let mut steps: Vec<Step> = Run::open(folder)?.read(STEPS)?.unwrap_or_default();
     for command in PLAN.into_iter().skip(steps.len()) {
         tell(&format!("{} of {}: {command}", steps.len() + 1, PLAN.len()));
         let start = Instant::now();
@@ -66,10 +67,10 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         })?;
         let (needs_review, seconds) = (done.outcome == PhaseOutcome::NeedsReview, start.elapsed().as_secs_f64());
         steps.push(Step { command: command.to_owned(), seconds, needs_review, text: done.text });
-        folder.write(&steps)?;
+        Run::open(folder)?.write(STEPS, &steps)?;
     }
     let report = report(&steps);
-    Run::open(&arguments.sides.folder)?.write_report("rehearse", &report)?;
+    Run::open(folder)?.write_report("rehearse", &report)?;
     Ok(report)
 }
 
@@ -116,19 +117,6 @@ async fn take(arguments: &Arguments, step: &str, product: &Product) -> Result<Re
             let arguments = rollback::Arguments { sides: sides.clone(), confirm, accept_losses: false, dry_run: false };
             rollback::run(arguments, product).await
         }
-    }
-}
-
-/// The rehearsal's folder, which is locked only by the steps themselves.
-struct Folder<'a>(&'a RunFolderArgument);
-
-impl Folder<'_> {
-    fn read(&self) -> Result<Vec<Step>, Failure> {
-        Ok(Run::open(self.0)?.read(STEPS)?.unwrap_or_default())
-    }
-
-    fn write(&self, steps: &[Step]) -> Result<(), Failure> {
-        Run::open(self.0)?.write(STEPS, &steps)
     }
 }
 

@@ -132,8 +132,7 @@ pub(super) fn derived<'r>(rows: &'r [Row], owner: Option<&Row>, world: &World) -
         let is_unexpected = !world.is_expected(&row.table.name, reason.as_str());
         is_unexpected.then(|| NotMigrated::new(row, &Reject { is_decided: true, ..item.taken(reason) }, kept))
     };
-    let is_needed = |item: &Item| matches!(item.on_conflict, OnConflict::RejectRow(_));
-    let needed = holders(&standing, is_needed);
+    let needed = holders(&standing, |item| item.on_conflict.rejects_row());
     let holds = |holders: &BTreeMap<Key, Vec<u8>>, item: &Item| holders.get(&item.key) == Some(&item.rank);
     standing.retain(|(row, items)| {
         let beaten = items.iter().find_map(|item| match &item.on_conflict {

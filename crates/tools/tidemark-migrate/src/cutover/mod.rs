@@ -33,6 +33,7 @@ pub(crate) use dynamo::{finished_runs, prefix_of};
 pub use not_migrated::NotMigrated;
 pub use ownership::Side;
 pub use passes::CutoverStatus;
+pub(crate) use plan::read_started;
 pub use plan::{Goal, Phase, Plan};
 pub use postgres::Postgres;
 pub use reader::{OwnerItems, Reader};

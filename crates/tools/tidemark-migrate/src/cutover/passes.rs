@@ -8,7 +8,6 @@ use super::PARALLEL;
 use super::compare::Difference;
 use super::dynamo::Dynamo;
 use super::ownership::{MoveStep, Ownerships, Side, bucket};
-use super::plan::Phase;
 use super::sides::Sides;
 use super::stuck::StuckUsers;
 use crate::Failure;
@@ -94,17 +93,6 @@ impl Sides {
             }
         }
         Ok(moved)
-    }
-
-    /// Marks the plan as rolling back: writers move no more users to DynamoDB, and a `cutover` that
-    /// still runs cannot begin another phase.
-    pub(crate) async fn begin_rollback(&self) -> Result<(), Failure> {
-        self.postgres.set_phase(Phase::RollingBack, 0).await
-    }
-
-    /// Removes the cutover from PostgreSQL completely.
-    pub(crate) async fn end_rollback(&self) -> Result<(), Failure> {
-        self.postgres.uninstall().await
     }
 
     async fn ownerships_after(&self, user: &str) -> Result<Vec<(String, Ownerships)>, Failure> {

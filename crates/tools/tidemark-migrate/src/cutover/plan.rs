@@ -4,6 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tokio_postgres::GenericClient;
+
+use crate::Failure;
+use crate::source::source_failure;
 
 /// The phases of a cutover, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,6 +70,19 @@ pub struct Plan {
     pub phase: Phase,
     /// How many of the hundred buckets of users DynamoDB is to own: 0 to 100.
     pub percent: u8,
+}
+
+/// The id of the database's cutover, and the manifest of the run's items; `None` without a cutover.
+/// Unlike [`super::Postgres::plan`], it may be read in any transaction.
+pub(crate) async fn read_started<C: GenericClient + Sync>(
+    client: &C,
+) -> Result<Option<(String, Option<String>)>, Failure> {
+    let exists = "SELECT to_regclass('tidemark_migration.plan') IS NOT NULL";
+    if !client.query_one(exists, &[]).await.map_err(source_failure)?.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let row = client.query_opt("SELECT run, items FROM tidemark_migration.plan", &[]).await.map_err(source_failure)?;
+    Ok(row.map(|row| (row.get(0), row.get(1))))
 }
 
 /// The goal of a command: `capture`, `dual`, `0%` to `100%`, or `finished`.

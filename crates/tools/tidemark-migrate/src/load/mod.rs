@@ -5,7 +5,7 @@ mod pace;
 mod writer;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -119,10 +119,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let shown = Progress::new(items.count(), "items");
     shown.set_position(before);
     let writer = Writer::new(target, items.target.clone(), finished);
-    let loader = Loader { run: &run, writer, pace: Pace::new(rate), shown, progress: Mutex::new(progress) };
+    let progress = Mutex::new((progress, start));
+    let loader = Loader { run: &run, writer, pace: Pace::new(rate), shown, progress };
     let outcome = loader.load(&items).await;
     // Also after a failure, so that the finished work is not repeated.
-    let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let progress = loader.lock().0.clone();
     run.write(PROGRESS, &progress)?;
     outcome?;
     let now = progress.loaded.values().sum::<u64>() - before;
@@ -142,37 +143,29 @@ struct Loader<'l> {
     writer: Writer,
     pace: Pace,
     shown: Progress,
-    progress: Mutex<Checkpoint>,
-}
-
-struct Chunk {
-    file: String,
-    lines: u64,
-    items: Vec<writer::Item>,
+    /// The progress, and when it was written.
+    progress: Mutex<(Checkpoint, Instant)>,
 }
 
 impl Loader<'_> {
     /// Each worker takes one file at a time, so that the loaded lines of a file are always its
     /// beginning.
     async fn load(&self, items: &Items) -> Result<(), Failure> {
-        let files: Vec<_> = items.files.iter().collect();
-        let next = Mutex::new(files.into_iter());
-        let written = Mutex::new(Instant::now());
+        let next = Mutex::new(items.files.iter());
         let workers = (0..PARALLEL).map(async |_| {
             loop {
-                let file = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+                let file = next.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((name, of_file)) = file else { return Ok(()) };
-                self.load_file(name, of_file, &written).await?;
+                self.load_file(name, of_file).await?;
             }
         });
         try_join_all(workers).await.map(drop)
     }
 
-    async fn load_file(&self, name: &str, of_file: &FileDigest, written: &Mutex<Instant>) -> Result<(), Failure> {
-        let skip = self.lock().loaded.get(name).copied().unwrap_or(0);
+    async fn load_file(&self, name: &str, of_file: &FileDigest) -> Result<(), Failure> {
+        let skip = self.lock().0.loaded.get(name).copied().unwrap_or(0);
         let mut lines = LineReader::open(self.run.path(&Items::file(name)), of_file)?;
-        let mut read = 0;
-        let mut chunk = Chunk { file: name.to_owned(), lines: 0, items: Vec::new() };
+        let (mut read, mut items) = (0, Vec::new());
         while let Some(line) = lines.next_line()? {
             read += 1;
             if read <= skip {
@@ -180,22 +173,19 @@ impl Loader<'_> {
             }
             let attributes =
                 read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
-            chunk.lines += 1;
-            chunk.items.push(writer::Item { attributes, units: write_units(line.len()) });
-            if chunk.items.len() == STATEMENTS_MAX {
-                self.put(&mut chunk, written).await?;
+            items.push(writer::Item { attributes, units: write_units(line.len()) });
+            if items.len() == STATEMENTS_MAX {
+                self.put(name, &std::mem::take(&mut items)).await?;
             }
         }
-        self.put(&mut chunk, written).await
+        self.put(name, &items).await
     }
 
-    async fn put(&self, chunk: &mut Chunk, written: &Mutex<Instant>) -> Result<(), Failure> {
-        let items = std::mem::take(&mut chunk.items);
+    async fn put(&self, file: &str, items: &[writer::Item]) -> Result<(), Failure> {
         self.pace.take(items.iter().map(|item| item.units).sum()).await;
-        let puts = self.writer.put(&items).await?;
-        let lines = std::mem::take(&mut chunk.lines);
-        self.shown.inc(lines);
-        let mut progress = self.lock();
+        let puts = self.writer.put(items).await?;
+        self.shown.inc(items.len() as u64);
+        let (progress, written) = &mut *self.lock();
         for put in puts {
             match put {
                 PutOutcome::New => progress.new += 1,
@@ -203,17 +193,16 @@ impl Loader<'_> {
                 PutOutcome::Kept => progress.kept += 1,
             }
         }
-        *progress.loaded.entry(chunk.file.clone()).or_default() += lines;
-        let mut written = written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *progress.loaded.entry(file.to_owned()).or_default() += items.len() as u64;
         if written.elapsed() >= CHECKPOINT {
             *written = Instant::now();
-            self.run.write(PROGRESS, &*progress)?;
+            self.run.write(PROGRESS, progress)?;
         }
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Checkpoint> {
-        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, (Checkpoint, Instant)> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -57,7 +57,7 @@ pub type Writing<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Sen
 /// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Parameters {
-    /// Zones and texts by name.
+    /// Zones by name.
     pub texts: BTreeMap<String, String>,
     /// Secrets by name; those that were left out are missing.
     pub secrets: BTreeMap<String, SecretString>,

@@ -58,8 +58,6 @@ pub struct Parameter {
     /// Whether it may be left out.
     #[serde(default, rename = "optional")]
     pub is_optional: bool,
-    /// Its value if it is not given.
-    pub default: Option<String>,
 }
 
 /// What a parameter is.
@@ -68,8 +66,6 @@ pub struct Parameter {
 pub enum ParameterKind {
     /// A name of the IANA time zone database.
     Zone,
-    /// Any text.
-    Text,
     /// The content of a file, which is stored nowhere.
     Secret,
 }
@@ -88,8 +84,6 @@ pub(super) struct OwnerFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TableFile {
-    /// The name in PostgreSQL, if it is not that of the section.
-    pub(super) name: Option<String>,
     #[serde(default = "id")]
     pub(super) key: Vec<Text>,
     pub(super) owner: Option<TableOwnerFile>,

@@ -32,6 +32,13 @@ pub enum OnConflict {
     Merge,
 }
 
+impl OnConflict {
+    /// Whether the row is rejected that does not get the key.
+    pub(crate) fn rejects_row(&self) -> bool {
+        matches!(self, Self::RejectRow(_))
+    }
+}
+
 /// The items of a row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RowItems {
@@ -153,7 +160,7 @@ impl World {
                 Err(reject) => return Err(reject),
             }
         }
-        let needs = items.iter().filter(|item| !item.is_own && matches!(item.on_conflict, OnConflict::RejectRow(_)));
+        let needs = items.iter().filter(|item| !item.is_own && item.on_conflict.rejects_row());
         let needs: Vec<_> = needs.map(|item| item.key.clone()).collect();
         items.iter_mut().for_each(|item| item.needs.clone_from(&needs));
         Ok(RowItems { items, left_out: evaluation.left_out.into_inner() })

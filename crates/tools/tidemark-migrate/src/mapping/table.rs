@@ -143,35 +143,24 @@ pub(crate) struct Preference {
     pub(crate) is_least: bool,
 }
 
-impl ItemSpec {
-    /// Whether a row is rejected that loses the item's key.
-    pub(crate) fn rejects_row(&self) -> bool {
-        matches!(self.on_conflict, OnConflict::RejectRow(_))
-    }
-}
-
 impl ColumnType {
     /// The type of that name in a mapping.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        let place = Self::NAMES.split(", ").position(|known| known == name)?;
-        Self::ALL.get(place).copied()
+        Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind)
     }
 
-    pub(crate) const NAMES: &str = "text, integer, number, boolean, time, date, json, bytes, array, key, any";
-
-    /// In the order of the names.
-    const ALL: [Self; 11] = [
-        Self::Text,
-        Self::Integer,
-        Self::Number,
-        Self::Boolean,
-        Self::Time,
-        Self::Date,
-        Self::Json,
-        Self::Bytes,
-        Self::Array,
-        Self::Key,
-        Self::Any,
+    pub(crate) const NAMED: [(&str, Self); 11] = [
+        ("text", Self::Text),
+        ("integer", Self::Integer),
+        ("number", Self::Number),
+        ("boolean", Self::Boolean),
+        ("time", Self::Time),
+        ("date", Self::Date),
+        ("json", Self::Json),
+        ("bytes", Self::Bytes),
+        ("array", Self::Array),
+        ("key", Self::Key),
+        ("any", Self::Any),
     ];
 }
 

@@ -7,7 +7,7 @@
 mod remove;
 mod way_back;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use futures::future::try_join_all;
@@ -97,7 +97,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         run.remove_report("load")?;
         run.remove_report("check")?;
     }
-    let counts = Counts::default();
+    let counts = Mutex::<Counts>::default();
     let progress = Progress::new(0, "items");
     let removal =
         Removal { table: &table, target: &target, run: &identity.run, dry_run: arguments.dry_run, counts: &counts };
@@ -111,6 +111,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         });
         try_join_all(cleared).await?;
     }
+    let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
     let report = report(&arguments, plan.is_some(), users, replicated, &counts);
     if !arguments.dry_run {
         run.write_report("rollback", &report)?;
@@ -132,7 +133,9 @@ fn confirm(arguments: &Arguments, run: &str, what: &str) -> Result<(), Failure> 
 
 /// Moves all users back, and removes the cutover from PostgreSQL.
 async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan) -> Result<(u64, u64), Failure> {
-    sides.begin_rollback().await?;
+    // Writers move no more users to DynamoDB, and a `cutover` that still runs cannot begin another
+    // phase.
+    sides.postgres().set_phase(Phase::RollingBack, 0).await?;
     let stuck = StuckUsers::default();
     let users = sides.move_users(|_| Side::Postgres, &stuck).await?;
     // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
@@ -146,14 +149,11 @@ async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan) -> Result<(u6
 
 async fn remove_capture(sides: &Sides, run: &Run, plan: &Plan) -> Result<(), Failure> {
     run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
-    sides.end_rollback().await
+    sides.postgres().uninstall().await
 }
 
 fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, replicated: u64, counts: &Counts) -> Report {
-    let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let (removed, changed, own, cutover_items) =
-        (of(&counts.removed), of(&counts.changed), of(&counts.own), of(&counts.cutover_items));
-    let named = counts.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let Counts { removed, changed, own, cutover_items, named } = counts;
     let is = if arguments.dry_run { "would be" } else { "are" };
     let json = json!({
         "phase": "rollback", "dryRun": arguments.dry_run, "wasInCutover": was_in_cutover, "usersMoved": users, "changesReplicated": replicated,
@@ -162,12 +162,12 @@ fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, replicated: u
     let mut text = format!(
         "{users} users {is} back in PostgreSQL, which received {replicated} changes. {removed} items of the migration {is} removed."
     );
-    if changed > 0 {
+    if *changed > 0 {
         text.push_str(&format!(
             " {changed} items that were changed since are kept, the first of them {}.",
             named.join(", ")
         ));
     }
-    let outcome = if changed > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+    let outcome = if *changed > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
     Report { outcome, json, text }
 }

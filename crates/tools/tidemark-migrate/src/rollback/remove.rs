@@ -1,7 +1,6 @@
 //! Removes a run's items from the table.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use backon::Retryable;
@@ -22,20 +21,19 @@ const NAMED_MAX: usize = 100;
 /// The results for the table's items.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    pub(super) removed: AtomicU64,
-    pub(super) changed: AtomicU64,
-    pub(super) own: AtomicU64,
-    pub(super) cutover_items: AtomicU64,
-    pub(super) named: Mutex<Vec<String>>,
+    pub(super) removed: u64,
+    pub(super) changed: u64,
+    pub(super) own: u64,
+    pub(super) cutover_items: u64,
+    pub(super) named: Vec<String>,
 }
 
 impl Counts {
     /// An item that stays, because it was changed since the migration.
-    fn name_changed(&self, key: &Key) {
-        count(&self.changed);
-        let mut named = self.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if named.len() < NAMED_MAX {
-            named.push(key.to_string());
+    fn name_changed(&mut self, key: &Key) {
+        self.changed += 1;
+        if self.named.len() < NAMED_MAX {
+            self.named.push(key.to_string());
         }
     }
 }
@@ -62,14 +60,14 @@ pub(super) struct Removal<'r> {
     pub(super) target: &'r Target,
     pub(super) run: &'r str,
     pub(super) dry_run: bool,
-    pub(super) counts: &'r Counts,
-}
-
-fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+    pub(super) counts: &'r Mutex<Counts>,
 }
 
 impl Removal<'_> {
+    fn count(self, count: impl FnOnce(&mut Counts)) {
+        count(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Removes the items of one segment of the table.
     pub(super) async fn clear(
         self,
@@ -113,31 +111,30 @@ impl Removal<'_> {
     /// An item of the cutover itself, which goes without a condition.
     fn of_cutover(self, item: &Attributes) -> Option<Removed> {
         let key = self.key(item).filter(|key| key.partition.starts_with(&prefix_of(self.run)))?;
-        count(&self.counts.cutover_items);
+        self.count(|counts| counts.cutover_items += 1);
         (!self.dry_run).then(|| Removed { key, condition: Vec::new() })
     }
 
     /// An item that this run has migrated, and that nobody has changed since. If another writer or
     /// another run changes the item after it was read, it does not meet the condition.
     fn of_run(self, item: &Attributes) -> Option<Removed> {
-        let Self { counts, target, .. } = self;
         let key = self.key(item)?;
         let Some(version) = item.get(VERSION).filter(|_| text(item, RUN) == self.run) else {
             if !key.partition.starts_with(PREFIX) {
-                count(&counts.own);
+                self.count(|counts| counts.own += 1);
             }
             return None;
         };
         let mut condition = vec![(VERSION, version.clone()), (RUN, AttributeValue::S(self.run.to_owned()))];
         if let Some(as_of) = item.get(AS_OF) {
-            let Some(name) = target.updated_at.as_deref().filter(|name| item.get(*name) == Some(as_of)) else {
-                counts.name_changed(&key);
+            let Some(name) = self.target.updated_at.as_deref().filter(|name| item.get(*name) == Some(as_of)) else {
+                self.count(|counts| counts.name_changed(&key));
                 return None;
             };
             condition.push((name, as_of.clone()));
         }
         if self.dry_run {
-            count(&counts.removed);
+            self.count(|counts| counts.removed += 1);
             return None;
         }
         let condition = condition.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -164,8 +161,8 @@ impl Removal<'_> {
             unless_condition_failed(request.send().await)
         };
         match delete.retry(patient_backoff()).when(StoreError::is_transient).await? {
-            None => self.counts.name_changed(key),
-            Some(_) if !condition.is_empty() => count(&self.counts.removed),
+            None => self.count(|counts| counts.name_changed(key)),
+            Some(_) if !condition.is_empty() => self.count(|counts| counts.removed += 1),
             Some(_) => {}
         }
         Ok(())

@@ -7,12 +7,11 @@ use jiff::Timestamp;
 use store_base::Table;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
-use tokio_postgres::Client;
 
 use crate::arguments::MappingArguments;
 use crate::command::Product;
-use crate::cutover::{Dynamo, Postgres, Sides};
-use crate::source::{Server, connect, source_failure};
+use crate::cutover::{Dynamo, Postgres, Sides, read_started};
+use crate::source::{Server, connect};
 use crate::transform::Items;
 use crate::{Failure, FailureKind};
 
@@ -31,15 +30,8 @@ pub(super) struct Connections {
 
 struct Connection {
     sides: Sides,
-    /// The cutover that the sides were made for.
-    cutover: Cutover,
-}
-
-/// The cutover of the database: its id, and the manifest of the run's items.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Cutover {
-    run: Option<String>,
-    items: Option<String>,
+    /// The cutover that the sides were made for: its id, and the manifest of the run's items.
+    cutover: Option<(String, Option<String>)>,
 }
 
 pub(super) struct Taken<'c> {
@@ -69,7 +61,7 @@ impl Connections {
         let idle = idle.filter(|idle| !idle.sides.postgres().is_closed());
         let connection = match idle {
             // An error means that the connection has just been lost.
-            Some(idle) if Cutover::read(idle.sides.postgres().client()).await.is_ok_and(|now| now == idle.cutover) => {
+            Some(idle) if read_started(idle.sides.postgres().client()).await.is_ok_and(|now| now == idle.cutover) => {
                 idle
             }
             _ => self.open().await?,
@@ -79,10 +71,10 @@ impl Connections {
 
     async fn open(&self) -> Result<Connection, Failure> {
         let client = connect(&self.server).await?;
-        let cutover = Cutover::read(&client).await?;
-        let run = cutover.run.clone().unwrap_or_default();
+        let cutover = read_started(&client).await?;
+        let (run, items) = cutover.clone().unwrap_or_default();
         let postgres = Postgres::open(client, &self.server.schema, &self.mapping.read(&self.product)?).await?;
-        let items: Option<Items> = cutover.items.as_deref().map(serde_json::from_str).transpose().map_err(|error| {
+        let items: Option<Items> = items.as_deref().map(serde_json::from_str).transpose().map_err(|error| {
             FailureKind::SourceUnreadable.because(format!("the manifest of the items in the database: {error}"))
         })?;
         // Before the transformation, nothing is replicated, and no expression is evaluated.
@@ -91,18 +83,6 @@ impl Connections {
         items.map_or(Ok(()), |items| world.check_recorded(&items.parameters))?;
         let dynamo = Dynamo::new(self.table.clone(), &world, &run);
         Ok(Connection { sides: Sides::new(postgres, dynamo, world), cutover })
-    }
-}
-
-impl Cutover {
-    async fn read(client: &Client) -> Result<Self, Failure> {
-        let exists = "SELECT to_regclass('tidemark_migration.plan') IS NOT NULL";
-        if !client.query_one(exists, &[]).await.map_err(source_failure)?.get::<_, bool>(0) {
-            return Ok(Self::default());
-        }
-        let row =
-            client.query_opt("SELECT run, items FROM tidemark_migration.plan", &[]).await.map_err(source_failure)?;
-        Ok(row.map_or_else(Self::default, |row| Self { run: row.get(0), items: row.get(1) }))
     }
 }
 

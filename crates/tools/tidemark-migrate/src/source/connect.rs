@@ -124,8 +124,6 @@ pub fn source_failure(error: tokio_postgres::Error) -> Failure {
     kind.because(said)
 }
 
-pub(super) use source_failure as unreadable;
-
 /// An error with its causes, because the error of tokio-postgres itself says little. The server's
 /// DETAIL is left out, because it may quote a row with an address or a session's token.
 fn chain(error: &tokio_postgres::Error) -> String {

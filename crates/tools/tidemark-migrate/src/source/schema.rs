@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio_postgres::GenericClient;
 
-use super::connect::unreadable;
+use super::connect::source_failure;
 use crate::mapping::{Column, ColumnType, JsonColumns, Mapping, Table};
 use crate::{Failure, FailureKind};
 
@@ -45,7 +45,7 @@ async fn restricted_columns<C: GenericClient + Sync>(client: &C, schema: &str) -
         JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
         WHERE relkind IN ('r', 'p') AND (attgenerated <> '' OR attidentity = 'a')";
     let mut restricted = RestrictedColumns::new();
-    for row in client.query(sql, &[&schema]).await.map_err(unreadable)? {
+    for row in client.query(sql, &[&schema]).await.map_err(source_failure)? {
         let kind = if row.get(2) { Restricted::Computed } else { Restricted::Generated };
         restricted.entry(row.get(0)).or_default().insert(row.get(1), kind);
     }
@@ -119,7 +119,7 @@ pub(crate) async fn foreign_keys<C: GenericClient + Sync>(
         names("conrelid", "conkey"),
         names("confrelid", "confkey"),
     );
-    let rows = client.query(&sql, &[&schema]).await.map_err(unreadable)?;
+    let rows = client.query(&sql, &[&schema]).await.map_err(source_failure)?;
     let foreign_key = |row: &tokio_postgres::Row| {
         let (own, other): (Vec<String>, Vec<String>) = (row.get(3), row.get(4));
         let on_delete = match row.get(2) {
@@ -140,7 +140,7 @@ pub(crate) async fn heirs<C: GenericClient + Sync>(client: &C, schema: &str) -> 
                JOIN pg_class parent ON parent.oid = inhparent JOIN pg_class heir ON heir.oid = inhrelid
                JOIN pg_namespace n ON n.oid = parent.relnamespace
                WHERE n.nspname = $1 AND parent.relkind = 'r' ORDER BY 1, 2";
-    let rows = client.query(sql, &[&schema]).await.map_err(unreadable)?;
+    let rows = client.query(sql, &[&schema]).await.map_err(source_failure)?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
@@ -193,7 +193,7 @@ impl Schema {
              JOIN base ON base.type = a.atttypid AND base.under = 0
              WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition"
         );
-        let rows = client.query(&sql, &[&name]).await.map_err(unreadable)?;
+        let rows = client.query(&sql, &[&name]).await.map_err(source_failure)?;
         let mut columns = FoundColumns::new();
         for row in rows {
             columns.entry(row.get(0)).or_default().insert(row.get(1), row.get(2));

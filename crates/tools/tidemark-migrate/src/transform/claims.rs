@@ -10,7 +10,7 @@ use super::output::ROWS_PER_FILE;
 use super::partition::{has_shared, kept_rows};
 use super::spread::Spread;
 use crate::item::Item;
-use crate::mapping::{OnConflict, World};
+use crate::mapping::World;
 use crate::parts::{Parts, parts_for};
 use crate::run::{FileDigest, LineReader, LineWriter, Run, hex};
 use crate::{Failure, FailureKind};
@@ -85,7 +85,7 @@ pub(super) fn lost_claims(
     let of_rows = |file: usize, rows| {
         let (rows, _) = kept_rows(rows, world, has_shared);
         let claims = rows.iter().flat_map(|row| {
-            let is_claimed = |item: &&Item| !item.is_own && matches!(item.on_conflict, OnConflict::RejectRow(_));
+            let is_claimed = |item: &&Item| !item.is_own && item.on_conflict.rejects_row();
             row.made.items.iter().filter(is_claimed).map(|item| Claim::of(item, row.identity))
         });
         Ok((file, claims.collect::<Vec<_>>()))

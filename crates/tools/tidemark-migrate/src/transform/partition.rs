@@ -71,11 +71,7 @@ pub(super) struct Made {
 
 /// Whether rows of several owners may want one key of the table's items, and a loser is rejected.
 pub(super) fn has_shared(table: &Table) -> bool {
-    table.items.iter().any(|item| !item.is_own && item.rejects_row())
-}
-
-fn rejects_row(item: &Item) -> bool {
-    matches!(item.on_conflict, OnConflict::RejectRow(_))
+    table.items.iter().any(|item| !item.is_own && item.on_conflict.rejects_row())
 }
 
 /// The rows that are migrated as far as their own owner's rows decide, and those that are not.
@@ -107,7 +103,7 @@ pub(super) fn kept_rows(
             Some(Ok(made)) => kept.push(KeptRow { exported, identity, made }),
         }
     }
-    let holders = holders(&kept, |item| item.is_own && rejects_row(item));
+    let holders = holders(&kept, |item| item.is_own && item.on_conflict.rejects_row());
     let mut standing = Vec::with_capacity(kept.len());
     for row in kept {
         match first_lost(&row, &holders) {
@@ -176,7 +172,7 @@ pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &LostClaims) ->
             None => standing.push(row),
         }
     }
-    let holders = holders(&standing, |item| item.is_own && !rejects_row(item));
+    let holders = holders(&standing, |item| item.is_own && !item.on_conflict.rejects_row());
     for KeptRow { exported, identity, made: RowItems { items, left_out } } in standing {
         let reported = left_out.into_iter().map(|reject| RejectedRow::new(&exported, reject, true));
         made.rejected.extend(reported);
@@ -186,7 +182,7 @@ pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &LostClaims) ->
                 OnConflict::LeaveOut(reason) => Some(RejectedRow::new(&exported, item.taken(reason), true)),
                 _ => None,
             };
-            if rejects_row(&item) || (item.is_own && !is_beaten()) {
+            if item.on_conflict.rejects_row() || (item.is_own && !is_beaten()) {
                 made.items.push(item);
             } else if item.is_own {
                 made.rejected.extend(lost(&item));

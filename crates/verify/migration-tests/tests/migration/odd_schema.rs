@@ -6,8 +6,6 @@ use migration_tests::Migration;
 use serde_json::{Value, json};
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, WriteError, Writer};
-use tidemark_migrate::mapping::Mapping;
-use tidemark_migrate::row::Row;
 use tokio_postgres::Client;
 
 use super::cutover::compared;
@@ -48,14 +46,13 @@ const MAPPING: &str = r##"
 key = ["PK", "SK"]
 
 [owners.user]
-table = "users"
+table = "User"
 partitions = ["USER#{$owner}"]
 
-[tables.users]
-name = "User"
+[tables.User]
 key = ["select"]
 owner = { kind = "user", column = "select" }
-[tables.users.columns]
+[tables.User.columns]
 select = "key"
 this = "text"
 Given = "integer"
@@ -65,31 +62,29 @@ joined = "time"
 number = "integer"
 share = "number"
 code = "text"
-[[tables.users.items]]
+[[tables.User.items]]
 type = "user"
 key = { PK = "USER#{select}", SK = "PROFILE" }
 attributes = { Kept = "{kept}", Given = "{Given}", Mood = "{mood}", Share = "{share}", Code = "{code}", Number = "{number}" }
 
-[tables.orders]
-name = "order"
+[tables.order]
 key = ["user", "at", "id"]
 owner = { kind = "user", column = "user" }
 columns = { user = "key", at = "time", id = "number", before = "integer", after = "array", spot = "any", size = "text", bits = "any", sum = "integer" }
-[[tables.orders.items]]
+[[tables.order.items]]
 type = "order"
 key = { PK = "USER#{user}", SK = "ORDER#{at}#{id}" }
 attributes = { Before = "{before}", After = "{after | json}", Spot = "{spot | json}", Size = "{size}", Bits = "{bits}", Sum = "{sum}" }
 
-[tables.nodes]
-name = "Tree node"
+[tables."Tree node"]
 owner = { kind = "user", column = "user" }
 columns = { id = "key", user = "key", parent = "key", label = "text" }
-joins.above = { table = "nodes", on = { id = "parent" }, one = true }
-joins.below = { table = "nodes", on = { parent = "id" }, order = ["label"] }
-[[tables.nodes.items]]
+joins.above = { table = "Tree node", on = { id = "parent" }, one = true }
+joins.below = { table = "Tree node", on = { parent = "id" }, order = ["label"] }
+[[tables."Tree node".items]]
 type = "node"
 key = { PK = "USER#{user}", SK = "NODE#{id}" }
-[tables.nodes.items.attributes]
+[tables."Tree node".items.attributes]
 Label = "{label}"
 Above = "{above.label}"
 Below = { each = "below", attributes = { Label = "{label}" } }
@@ -107,7 +102,7 @@ attributes = { Note = "{note}" }
 [tables.letters]
 owner = { kind = "user", column = "sender" }
 columns = { id = "integer", sender = "key", receiver = "key", body = "text", replaces = "integer" }
-joins.to = { table = "users", on = { select = "receiver" }, one = true }
+joins.to = { table = "User", on = { select = "receiver" }, one = true }
 joins.earlier = { table = "letters", on = { id = "replaces" }, one = true }
 [[tables.letters.items]]
 type = "letter"
@@ -150,8 +145,7 @@ async fn unusual_names_types_and_references_move_there_and_back() {
     change(&client, 2).await;
     compared(&migration, "dual").await;
     let writer = Writer::new(migration.sides().await.unwrap());
-    let mapping = Mapping::read(MAPPING, &[]).unwrap();
-    let row = |table: &str, json: Value| -> Row { mapping.row(table, &json.to_string()).unwrap() };
+    let row = |table: &str, json: Value| migration.row(table, &json);
     let user = "a'b\"c\\d";
     for (to, side) in [("100%", Side::Dynamo), ("0%", Side::Postgres), ("100%", Side::Dynamo)] {
         migration.phase("cutover", &["--to", to]).await.unwrap();

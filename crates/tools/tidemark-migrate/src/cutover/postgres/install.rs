@@ -176,7 +176,7 @@ impl Postgres {
     }
 
     /// Removes the cutover from PostgreSQL. Waits as `install` does.
-    pub(in crate::cutover) async fn uninstall(&self) -> Result<(), Failure> {
+    pub(crate) async fn uninstall(&self) -> Result<(), Failure> {
         // Another mover may have closed an ownership again since all users were moved back. An even
         // epoch belongs to PostgreSQL, which then has all changes. The triggers depend on a
         // function of the schema, so they are dropped with it.

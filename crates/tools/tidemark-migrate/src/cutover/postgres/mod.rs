@@ -144,7 +144,7 @@ impl Postgres {
         Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
     }
 
-    pub(super) async fn set_phase(&self, phase: Phase, percent: u8) -> Result<(), Failure> {
+    pub(crate) async fn set_phase(&self, phase: Phase, percent: u8) -> Result<(), Failure> {
         // A cutover that is still running elsewhere must not undo the start of a rollback.
         let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()
                    WHERE phase <> 'rolling-back' OR $1 = 'rolling-back'";

@@ -98,8 +98,7 @@ impl Compiler<'_> {
             if file.owners.len() > 1 && owner.prefix.is_empty() {
                 self.error(name.span().start, "with several kinds of owners, each needs a `prefix` of its own");
             }
-            let table = physical(file, owner.table.as_ref());
-            let (name, prefix) = (name.as_ref().clone(), owner.prefix.clone());
+            let (name, table, prefix) = (name.as_ref().clone(), owner.table.as_ref().clone(), owner.prefix.clone());
             self.owners.push(Owner { name, table, prefix, partitions: Vec::new() });
         }
         for (one, other) in self.owners.clone().iter().flat_map(|one| file.owners.keys().map(move |other| (one, other)))
@@ -159,10 +158,8 @@ impl Compiler<'_> {
             };
             let (plain, is_optional) = kind.strip_suffix('?').map_or((kind.as_str(), false), |kind| (kind, true));
             let kind = ColumnType::named(plain).unwrap_or_else(|| {
-                let why = format!(
-                    "{plain:?} is not a type: use {}, with a ? if the column need not exist",
-                    ColumnType::NAMES
-                );
+                let names = ColumnType::NAMED.map(|(name, _)| name).join(", ");
+                let why = format!("{plain:?} is not a type: use {names}, with a ? if the column need not exist");
                 self.error(column.span().start, why);
                 ColumnType::Any
             });
@@ -198,7 +195,7 @@ impl Compiler<'_> {
             if kind.is_none() {
                 self.error(owner.kind.span().start, format!("there is no owner {:?}", owner.kind.as_ref()));
             }
-            let through = owner.through.as_ref().map(|parent| physical(file, parent.as_ref()));
+            let through = owner.through.as_ref().map(|parent| parent.as_ref().clone());
             let prefix = self.owners[kind?].prefix.clone();
             Some(TableOwner { kind: kind?, column: owner.column.as_ref().clone(), through, prefix })
         });
@@ -248,7 +245,7 @@ impl Compiler<'_> {
         let items = items.collect();
         let secret = table.secret.iter().filter_map(|column| columns.get(column.as_ref()));
         Table {
-            name: table.name.clone().unwrap_or_else(|| name.as_ref().clone()),
+            name: name.as_ref().clone(),
             index: known.len(),
             key: table.key.iter().map(|column| column.as_ref().clone()).collect(),
             secret: secret.flat_map(|column| column.names.clone()).collect(),
@@ -292,7 +289,7 @@ impl Compiler<'_> {
             let text = |text: &Text| text.as_ref().clone();
             joins.push(Join {
                 name: text(name),
-                table: physical(file, join.table.as_ref()),
+                table: text(&join.table),
                 on: join.on.iter().map(|(other, own)| (text(other), text(own))).collect(),
                 order: join.order.iter().map(text).collect(),
                 is_one: join.one,
@@ -345,12 +342,6 @@ impl Compiler<'_> {
             self.error(file.span().start, format!("no item of the type {kind:?} has the attribute {name:?}"));
         }
     }
-}
-
-/// The name of a table in PostgreSQL.
-fn physical(file: &MappingFile, name: &str) -> String {
-    let named = file.tables.get(name).and_then(|table| table.name.clone());
-    named.unwrap_or_else(|| name.to_owned())
 }
 
 /// Whether an expression is the owner's id, perhaps after a check.
