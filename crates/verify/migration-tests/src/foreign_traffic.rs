@@ -4,23 +4,56 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tidemark_migrate::cutover::{Sides, WriteError, Writer};
+use tidemark_migrate::cutover::{Reader, Sides, WriteError, Writer};
+use tidemark_migrate::item::Attributes;
 use tidemark_migrate::mapping::Mapping;
+use tokio::task::JoinHandle;
 use tokio_postgres::Client;
-
-use crate::traffic::{Pace, Programs};
 
 /// The number of programs that write at once.
 const WRITERS: usize = 4;
 
 /// How long a test waits for the programs.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How many writes go on by themselves while nobody waits for more: so a slow phase does not meet a
+/// mountain of changes.
+const WRITES_AHEAD_MAX: u64 = 40;
+
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What the programs and the test know of each other.
+#[derive(Debug, Default)]
+struct Pace {
+    stop: AtomicBool,
+    answered: AtomicU64,
+    goal: AtomicU64,
+}
+
+impl Pace {
+    /// Waits while the programs are far ahead. False if a program has to end.
+    async fn goes_on(&self) -> bool {
+        while !self.stop.load(Ordering::Relaxed) {
+            if self.answered.load(Ordering::Relaxed) < self.goal.load(Ordering::Relaxed) + WRITES_AHEAD_MAX {
+                return true;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        false
+    }
+
+    /// Counts a write that was answered.
+    fn answered(&self) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 /// How rows of a table are written.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +68,8 @@ pub struct Column {
     pub rows: &'static str,
     /// The owner's id as an expression, if only the row's parent knows it.
     pub owner: Option<&'static str>,
+    /// The type and the attribute of the item that has the value, if the library reads it again.
+    pub read: Option<(&'static str, &'static str)>,
     /// Whether the rows are also deleted and inserted again.
     pub is_deleted: bool,
 }
@@ -65,9 +100,12 @@ pub struct Told {
     pub refused: u64,
 }
 
-/// The running programs.
+/// The running programs. They keep a little ahead of the test.
 #[derive(Debug)]
-pub struct Traffic(Programs<Told>);
+pub struct Traffic {
+    pace: Arc<Pace>,
+    running: Vec<JoinHandle<Result<Told>>>,
+}
 
 impl Told {
     /// Chooses so many rows for each column.
@@ -213,6 +251,20 @@ impl Written {
     }
 }
 
+impl Written {
+    /// Checks that an answered write can be read, whichever side has the owner.
+    async fn read(&self, reader: &Reader, mapping: &Mapping, value: &Value) -> Result<()> {
+        let Some((kind, attribute)) = self.column.read else { return Ok(()) };
+        let row = mapping.row(self.column.table, &self.with(None, |_| true)?)?;
+        let items = reader.items(row.owner.as_deref().unwrap_or_default(), kind).await?;
+        let has_value = |item: &Attributes| {
+            item.get(attribute).and_then(|found| found.as_s().ok()).map(String::as_str) == value.as_str()
+        };
+        ensure!(items.values().any(has_value), "{row:?} was answered {value}, and read {items:?}");
+        Ok(())
+    }
+}
+
 impl Traffic {
     /// Starts the programs: of the library, each on sides of its own, and as many others.
     pub fn start(seed: u64, told: Told, sides: Vec<Sides>, clients: Vec<Client>, mapping: &Arc<Mapping>) -> Self {
@@ -221,9 +273,11 @@ impl Traffic {
             let writer = n % of_writers.len();
             of_writers[writer].push(written);
         }
-        let ways = sides.into_iter().map(|sides| Way::Library(Box::new(Writer::new(sides))));
+        let library = |sides: Sides| Way::Library(Box::new((Writer::new(sides.clone()), Reader::new(sides))));
+        let ways = sides.into_iter().map(library);
         let ways = ways.chain(clients.into_iter().map(Way::Sql));
-        let writers = ways.zip(of_writers).filter(|(_, rows)| !rows.is_empty()).enumerate().map(|(n, (way, rows))| {
+        let pace = Arc::<Pace>::default();
+        let running = ways.zip(of_writers).filter(|(_, rows)| !rows.is_empty()).enumerate().map(|(n, (way, rows))| {
             let program = Program {
                 way,
                 told: Told { rows, ..Told::default() },
@@ -231,9 +285,9 @@ impl Traffic {
                 number: (seed * 100 + n as u64) * 1_000_000,
                 mapping: Arc::clone(mapping),
             };
-            |pace| program.run(pace)
+            tokio::spawn(program.run(Arc::clone(&pace)))
         });
-        Self(Programs::start(writers))
+        Self { running: running.collect(), pace }
     }
 
     /// The number of programs of each kind.
@@ -244,9 +298,21 @@ impl Traffic {
     /// Waits until so many more writes are answered.
     ///
     /// # Errors
-    /// If a program has ended.
+    /// If a program has ended, or if they do not get on.
     pub async fn more(&mut self, writes: u64) -> Result<()> {
-        self.0.more(writes, PATIENCE).await
+        let goal = self.pace.answered.load(Ordering::Relaxed) + writes;
+        self.pace.goal.store(goal, Ordering::Relaxed);
+        for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+            if self.pace.answered.load(Ordering::Relaxed) >= goal {
+                return Ok(());
+            }
+            if let Some(ended) = self.running.iter().position(JoinHandle::is_finished) {
+                let why = self.running.swap_remove(ended).await?.err();
+                bail!("a program has ended: {why:?}");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        bail!("the programs do not get on")
     }
 
     /// Stops the programs, each after its write, and adds what they were told.
@@ -255,7 +321,9 @@ impl Traffic {
     /// Why a program has ended.
     pub async fn stop(self) -> Result<Told> {
         let mut all = Told::default();
-        for one in self.0.stop().await? {
+        self.pace.stop.store(true, Ordering::Relaxed);
+        for program in self.running {
+            let one = program.await??;
             all.rows.extend(one.rows);
             all.answered += one.answered;
             all.killed += one.killed;
@@ -267,7 +335,7 @@ impl Traffic {
 
 /// How a program writes.
 enum Way {
-    Library(Box<Writer>),
+    Library(Box<(Writer, Reader)>),
     Sql(Client),
 }
 
@@ -296,10 +364,15 @@ impl Program {
         let written = &self.told.rows[place];
         let result = match &self.way {
             Way::Sql(client) => Some(written.write_directly(client, next.as_ref()).await?),
-            Way::Library(writer) => {
+            Way::Library(library) => {
+                let (writer, reader) = &**library;
                 let patience = if self.random.u8(..4) == 0 { self.random.u64(..20_000) } else { 60_000_000 };
                 let write = written.write(writer, &self.mapping, next.as_ref());
-                tokio::time::timeout(Duration::from_micros(patience), write).await.ok().transpose()?
+                let result = tokio::time::timeout(Duration::from_micros(patience), write).await.ok().transpose()?;
+                if let (Some(true), Some(value)) = (result, &next) {
+                    written.read(reader, &self.mapping, value).await?;
+                }
+                result
             }
         };
         let written = &mut self.told.rows[place];

@@ -5,8 +5,6 @@ pub mod foreign;
 pub mod foreign_traffic;
 pub mod migration;
 pub mod okusuri_source;
-pub mod okusuri_traffic;
-mod traffic;
 
 pub use migration::{Migration, okusuri_logs, okusuri_row};
 pub use postgres_server::Postgres;

@@ -15,10 +15,10 @@ use tempfile::TempDir;
 use tidemark_migrate::cutover::{Dynamo, Postgres as PostgresSide, Reader, Sides};
 use tidemark_migrate::export::Manifest;
 use tidemark_migrate::item::Attributes;
-use tidemark_migrate::mapping::{Mapping, Parameters, World};
+use tidemark_migrate::mapping::{Mapping, Parameters};
 use tidemark_migrate::row::Row;
 use tidemark_migrate::source::{Server, connect};
-use tidemark_migrate::{Command, Failure, PhaseOutcome, Product, run_quietly};
+use tidemark_migrate::{Command, Failure, PhaseOutcome, Product, Report, run_quietly};
 
 use crate::okusuri_source::fill;
 use tests::Database;
@@ -27,6 +27,9 @@ use crate::Postgres;
 
 /// What the tokens of logins elsewhere are sealed with.
 pub const KEY: &str = "a secret of thirty-two characters";
+
+/// The attributes of an item.
+pub type Item = BTreeMap<String, AttributeValue>;
 
 /// Okusuri's mapping.
 ///
@@ -46,18 +49,6 @@ pub fn okusuri_mapping() -> Arc<Mapping> {
 /// When there is no such table.
 pub fn okusuri_row(table: &str, columns: &Value) -> Row {
     okusuri_mapping().row(table, &columns.to_string()).unwrap_or_else(|failure| panic!("{failure}"))
-}
-
-/// Okusuri's mapping with the parameters of the tests, for an export of this time.
-///
-/// # Errors
-/// When a parameter is not valid.
-pub fn okusuri_world(as_of: Timestamp) -> Result<World, Failure> {
-    let parameters = Parameters {
-        texts: [("log_zone".to_owned(), "Asia/Tokyo".to_owned())].into(),
-        secrets: [("key".to_owned(), KEY.into())].into(),
-    };
-    PRODUCT.world(TimeZone::UTC, parameters, as_of)
 }
 
 /// A user's logs during a cutover: the flag for bleeding by date.
@@ -107,6 +98,19 @@ impl Migration {
         Self::of_postgres(postgres, mapping).await
     }
 
+    /// A source with this schema and these rows, and the mapping that `init` drafts for it.
+    ///
+    /// # Errors
+    /// As above, or if there is no draft.
+    pub async fn of_draft(sql: &str) -> Result<Self> {
+        let mut migration = Self::of_schema(sql, "").await?;
+        let draft = ["init".to_owned(), "--source".to_owned(), migration.postgres.url()];
+        migration.product.mapping = None;
+        let draft = migration.report_of(draft.to_vec()).await?.text;
+        migration.product.mapping = Some(Box::leak(draft.into_boxed_str()));
+        Ok(migration)
+    }
+
     /// A source for a mapping.
     ///
     /// # Errors
@@ -116,20 +120,27 @@ impl Migration {
         Ok(Self { postgres, database: Database::start().await?, folder: tempfile::tempdir()?, product })
     }
 
-    /// Both sides of the cutover, as an application with Okusuri's or the test's own mapping sees
-    /// them.
+    /// Both sides of the cutover, as the application sees them.
     ///
     /// # Errors
-    /// When there is no cutover.
-    pub async fn sides(&mut self) -> Result<Sides> {
-        let client = self.postgres.client().await?;
-        let run: String = client.query_one("SELECT run FROM tidemark_migration.plan", &[]).await?.get(0);
-        let manifest: Manifest = serde_json::from_value(self.json("manifest.json")?)?;
-        let parameters =
-            Parameters { texts: [("zone".to_owned(), "Asia/Tokyo".to_owned())].into(), ..Parameters::default() };
-        let world = self.product.world(TimeZone::UTC, parameters, manifest.taken_at)?;
+    /// If PostgreSQL refuses.
+    pub async fn sides(&self) -> Result<Sides> {
+        let manifest: Option<Manifest> = self.json("manifest.json").ok().map(serde_json::from_value).transpose()?;
+        let as_of = manifest.map_or(Timestamp::UNIX_EPOCH, |manifest| manifest.taken_at);
+        self.sides_as(self.postgres.url(), as_of).await
+    }
+
+    /// The same with another address of PostgreSQL, and for an export of another time.
+    ///
+    /// # Errors
+    /// If PostgreSQL refuses.
+    pub async fn sides_as(&self, source: String, as_of: Timestamp) -> Result<Sides> {
+        let texts = ["zone", "log_zone"].map(|name| (name.to_owned(), "Asia/Tokyo".to_owned())).into();
+        let parameters = Parameters { texts, secrets: [("key".to_owned(), KEY.into())].into() };
+        let world = self.product.world(TimeZone::UTC, parameters, as_of)?;
+        let run = self.run_id().unwrap_or_default();
         let dynamo = Dynamo::new(self.database.table(Database::OKUSURI), &world, &run);
-        let client = connect(&Server { source: self.postgres.url(), schema: "public".to_owned() }).await?;
+        let client = connect(&Server { source, schema: "public".to_owned() }).await?;
         Ok(Sides::new(PostgresSide::open(client, "public", &world.mapping).await?, dynamo, world))
     }
 
@@ -201,8 +212,51 @@ impl Migration {
     /// # Errors
     /// As above.
     pub async fn run_arguments(&self, arguments: Vec<String>) -> Result<PhaseOutcome, Failure> {
+        self.report_of(arguments).await.map(|report| report.outcome)
+    }
+
+    /// The report of a phase.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn report(&self, phase: &str) -> Result<Report, Failure> {
+        self.report_of(self.arguments(phase, &[])).await
+    }
+
+    async fn report_of(&self, arguments: Vec<String>) -> Result<Report, Failure> {
         let command = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
-        run_quietly(command, &self.product).await.map(|report| report.outcome)
+        run_quietly(command, &self.product).await
+    }
+
+    /// A row of a table of the mapping.
+    ///
+    /// # Panics
+    /// If there is no such table, or the mapping has an error.
+    pub fn row(&self, table: &str, columns: &Value) -> Row {
+        let mapping = Mapping::read(self.product.mapping.unwrap_or_default(), self.product.conversions);
+        let mapping = mapping.unwrap_or_else(|errors| panic!("{errors}"));
+        mapping.row(table, &columns.to_string()).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    /// Writes an item, as another program does.
+    ///
+    /// # Errors
+    /// If the table refuses it.
+    pub async fn put_item(&self, item: Item) -> Result<()> {
+        let put = self.database.client.put_item().table_name(Database::OKUSURI);
+        put.set_item(Some(item.into_iter().collect())).send().await?;
+        Ok(())
+    }
+
+    /// Deletes an item, as another program does.
+    ///
+    /// # Errors
+    /// If the table refuses it.
+    pub async fn delete_item(&self, partition: &str, sort: &str) -> Result<()> {
+        let [partition, sort] = [partition, sort].map(|text| AttributeValue::S(text.to_owned()));
+        let delete = self.database.client.delete_item().table_name(Database::OKUSURI);
+        delete.key("PK", partition).key("SK", sort).send().await?;
+        Ok(())
     }
 
     /// A file of the run.
@@ -239,7 +293,7 @@ impl Migration {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn items(&self) -> Result<BTreeMap<(String, String), BTreeMap<String, AttributeValue>>> {
+    pub async fn items(&self) -> Result<BTreeMap<(String, String), Item>> {
         let scan = self.database.client.scan().table_name(Database::OKUSURI).into_paginator().items().send();
         let items: Vec<_> = scan.collect::<Result<_, _>>().await?;
         let text = |value: &AttributeValue| value.as_s().cloned().unwrap_or_default();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use tokio_postgres::Client;
 
-const RANDOM: &str = include_str!("random.sql");
+pub(crate) const RANDOM: &str = include_str!("random.sql");
 const EXPECTED: &str = include_str!("expected.sql");
 
 /// A database of an application.

@@ -13,7 +13,7 @@ use tests::binary;
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, Writer};
 
-use super::cutover::{compared, run_of, sides};
+use super::cutover::compared;
 
 /// Longer than `dual` may take by far, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -93,10 +93,9 @@ async fn a_writer_does_not_wait_for_the_backlog_of_others() {
                FROM generate_series(timestamptz '2020-01-01', '2022-01-01', '1 day') AS at";
     let backlog = client.execute(sql, &[]).await.unwrap();
     let user: String = client.query_one("SELECT min(id) FROM \"user\"", &[]).await.unwrap().get(0);
-    let run = run_of(&mut migration).await;
     let at = "2030-01-01T00:00:00+00:00";
     let log = json!({ "id": 2_000_000, "user_id": user, "has_bleeding": true, "created_at": at, "updated_at": at, "deleted_at": null });
-    let writer = Writer::new(sides(&migration, &run).await);
+    let writer = Writer::new(migration.sides().await.unwrap());
     assert_eq!(writer.put(&okusuri_row("medication_logs", &log)).await.unwrap(), Side::Postgres);
     let pending: i64 = client.query_one("SELECT count(*) FROM tidemark_migration.outbox", &[]).await.unwrap().get(0);
     assert!(pending > 0 && pending.unsigned_abs() < backlog, "{pending} of {backlog} changes are pending");

@@ -187,8 +187,7 @@ async fn table_with_every_type_moves_and_returns_unchanged() {
         let kind: String = row.get(0);
         assert!(known.contains(kind.as_str()) || kind.starts_with("pg_brin"), "{kind} is not tried");
     }
-    let arguments = ["tidemark-migrate".to_owned()].into_iter().chain(migration.arguments("preflight", &[]));
-    let report = run_quietly(<Command as clap::Parser>::parse_from(arguments), &migration.product).await.unwrap();
+    let report = migration.report("preflight").await.unwrap();
     assert_eq!(report.json["stops"], serde_json::json!([]), "{}", report.text);
     assert!(report.text.contains("(jsonb): 8 of 12 compared values"), "{}", report.text);
 

@@ -1,11 +1,10 @@
 //! Faults that stop a phase of `okusuri-migrate`; none of them loses data.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::Migration;
-use tests::Database;
+use migration_tests::migration::Item;
 use tidemark_engine::{Chance, EngineFaults};
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
@@ -88,48 +87,33 @@ async fn interrupted_export_leaves_nothing_and_the_next_is_complete() {
 #[tokio::test(flavor = "multi_thread")]
 async fn load_into_existing_needs_a_flag_and_keeps_newer_items() {
     let migration = Migration::new(5, 40).await.unwrap();
-    migration.phase("export", &[]).await.unwrap();
-    migration.phase("transform", &[]).await.unwrap();
-    migration.phase("load", &[]).await.unwrap();
+    migration.loaded().await.unwrap();
     let loaded = migration.items().await.unwrap();
-    let client = &migration.database.client;
     let keys: Vec<_> = loaded.keys().filter(|(_, sort)| sort.starts_with("MEDICATION#")).take(3).collect();
-    let key = |n: usize| -> std::collections::HashMap<_, _> {
-        [("PK".to_owned(), s(&keys[n].0)), ("SK".to_owned(), s(&keys[n].1))].into()
-    };
 
     // The application changes a log, replaces one with its own, deletes one, and adds an item of
     // its own.
-    let update = client.update_item().table_name(Database::OKUSURI).set_key(Some(key(0)));
-    let update = update.update_expression("SET HasBleeding = :yes, UpdatedAt = :now");
-    let update = update.expression_attribute_values(":yes", AttributeValue::Bool(true));
-    update.expression_attribute_values(":now", s("2026-11-22T10:00:00Z")).send().await.unwrap();
-    let own = client
-        .put_item()
-        .table_name(Database::OKUSURI)
-        .set_item(Some(key(1)))
-        .item("UpdatedAt", s("2026-11-22T10:00:00Z"));
-    own.send().await.unwrap();
-    client.delete_item().table_name(Database::OKUSURI).set_key(Some(key(2))).send().await.unwrap();
-    client
-        .put_item()
-        .table_name(Database::OKUSURI)
-        .item("PK", s("USER#new"))
-        .item("SK", s("PROFILE"))
-        .send()
-        .await
-        .unwrap();
+    let with = |item: &Item, more: &[(&str, AttributeValue)]| {
+        let mut item = item.clone();
+        item.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        item
+    };
+    let of = |(partition, sort): &(String, String)| with(&Item::new(), &[("PK", s(partition)), ("SK", s(sort))]);
+    let now = ("UpdatedAt", s("2026-11-22T10:00:00Z"));
+    let changed = with(&loaded[keys[0]], &[("HasBleeding", AttributeValue::Bool(true)), now.clone()]);
     // An item is changed and another one is added, both with the migration's attributes.
-    let (spoilt, made_up) = (loaded.keys().next().unwrap(), s("made up"));
-    let update = client.update_item().table_name(Database::OKUSURI).key("PK", s(&spoilt.0)).key("SK", s(&spoilt.1));
-    update
-        .update_expression("SET Spoilt = :yes")
-        .expression_attribute_values(":yes", AttributeValue::Bool(true))
-        .send()
-        .await
-        .unwrap();
-    let put = client.put_item().table_name(Database::OKUSURI).item("PK", made_up.clone()).item("SK", made_up);
-    put.item("MigratedVersion", AttributeValue::N("1".to_owned())).send().await.unwrap();
+    let spoilt = loaded.keys().next().unwrap();
+    let made_up = of(&("made up".to_owned(), "made up".to_owned()));
+    for item in [
+        changed,
+        with(&of(keys[1]), &[now]),
+        of(&("USER#new".to_owned(), "PROFILE".to_owned())),
+        with(&loaded[spoilt], &[("Spoilt", AttributeValue::Bool(true))]),
+        with(&made_up, &[("MigratedVersion", AttributeValue::N("1".to_owned()))]),
+    ] {
+        migration.put_item(item).await.unwrap();
+    }
+    migration.delete_item(&keys[2].0, &keys[2].1).await.unwrap();
 
     assert_eq!(migration.phase("check", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
     let report = migration.json("report-check.json").unwrap();
@@ -191,11 +175,11 @@ async fn later_export_updates_items_and_earlier_one_does_not() {
     std::fs::remove_file(migration.path("load.json")).unwrap();
     assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
     // The last load that finds an equal item claims it.
-    let without_run = |mut items: BTreeMap<_, BTreeMap<String, AttributeValue>>| {
-        items.values_mut().for_each(|item| drop(item.remove("MigratedBy")));
-        items
-    };
-    assert!(without_run(migration.items().await.unwrap()) == without_run(later));
+    let [mut found, mut expected] = [migration.items().await.unwrap(), later];
+    for item in found.values_mut().chain(expected.values_mut()) {
+        item.remove("MigratedBy");
+    }
+    assert!(found == expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use tidemark_migrate::cutover::Writer;
 use tidemark_migrate::cutover::ownership::bucket;
 use tidemark_migrate::row::Row;
 
-use super::cutover::{compared, run_of, sides};
+use super::cutover::compared;
 
 /// Three users with one address, of whom `ann` verified it first and `bob` next; and two users with
 /// one login.
@@ -49,8 +49,7 @@ async fn address_and_login_pass_to_the_next_waiting_user() {
     assert_eq!(holder(&migration, "ACCOUNT#google#7").await.as_deref(), Some("bob"));
 
     // A user who asks for the address later gets it after `eve`.
-    let run = run_of(&mut migration).await;
-    let writer = Writer::new(sides(&migration, &run).await);
+    let writer = Writer::new(migration.sides().await.unwrap());
     client
         .batch_execute("UPDATE \"user\" SET email = 'one@example.com', \"emailVerified\" = false WHERE id = 'late'")
         .await

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 
 use migration_tests::Migration;
-use serde_json::json;
+use serde_json::{Value, json};
+use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::ownership::bucket;
 use tidemark_migrate::cutover::{Side, Writer};
-use tidemark_migrate::mapping::Mapping;
-use tidemark_migrate::row::Row;
-use tidemark_migrate::{Command, PhaseOutcome, run_quietly};
 use tokio_postgres::Client;
 
 use super::cutover::compared;
@@ -81,15 +79,8 @@ attributes = { To = "{recipient.name}", Body = "{body}" }
 async fn loaded() -> (Migration, Client) {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    for name in ["export", "transform", "load"] {
-        assert_eq!(migration.phase(name, &[]).await.unwrap(), PhaseOutcome::Done, "{name}");
-    }
+    migration.captured_and_loaded().await.unwrap();
     (migration, client)
-}
-
-fn row(table: &str, json: serde_json::Value) -> Row {
-    Mapping::read(MAPPING, &[]).unwrap().row(table, &json.to_string()).unwrap()
 }
 
 /// How many items have a user's name, by type.
@@ -111,7 +102,7 @@ fn counts(user: usize, members: usize, messages: usize) -> BTreeMap<String, usiz
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn changed_row_updates_joined_items_of_other_owners() {
-    let (mut migration, client) = loaded().await;
+    let (migration, client) = loaded().await;
     // Before the first replication, and more rows than a writer touches.
     client.batch_execute("UPDATE users SET name = 'Ann' WHERE id = 1").await.unwrap();
     compared(&migration, "dual").await;
@@ -125,6 +116,7 @@ async fn changed_row_updates_joined_items_of_other_owners() {
     assert_eq!(client.query_one(pending, &[]).await.unwrap().get::<_, i64>(0), 0);
 
     let writer = Writer::new(migration.sides().await.unwrap());
+    let row = |table: &str, json: Value| migration.row(table, &json);
     // Some of the owners have moved, without the user or with the user.
     let percent = bucket("user/7");
     for (percent, side) in [(0, Side::Postgres), (percent, Side::Postgres), (percent + 1, Side::Dynamo)] {
@@ -159,24 +151,19 @@ async fn changed_row_updates_joined_items_of_other_owners() {
 async fn preflight_names_joins_without_index_and_uncaptured_tables() {
     let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    let preflight = async |migration: &Migration| {
-        let arguments = migration.arguments("preflight", &[]);
-        let command = ["tidemark-migrate".to_owned()].into_iter().chain(arguments);
-        run_quietly(<Command as clap::Parser>::parse_from(command), &migration.product).await.unwrap()
-    };
-    let report = preflight(&migration).await;
+    let report = migration.report("preflight").await.unwrap();
     assert_eq!(report.json["stops"], json!([]));
     assert_eq!(report.json["warnings"].as_array().unwrap().len(), 1, "{}", report.text);
     assert!(report.text.contains("members is joined with users by user_id, and has no index"), "{}", report.text);
     // A large table without an index for its owners.
     let large = "INSERT INTO messages SELECT n, 1, 1, repeat('x', 1000) FROM generate_series(10000, 20000) AS n";
     client.batch_execute(large).await.unwrap();
-    let report = preflight(&migration).await;
+    let report = migration.report("preflight").await.unwrap();
     assert!(report.text.contains("messages has no index that begins with from_id"), "{}", report.text);
     let change = "CREATE TABLE old_messages () INHERITS (messages);
         ALTER TABLE members RENAME TO all_members; CREATE VIEW members AS SELECT * FROM all_members";
     client.batch_execute(change).await.unwrap();
-    let report = preflight(&migration).await;
+    let report = migration.report("preflight").await.unwrap();
     let stops = report.json["stops"].to_string();
     for expected in ["old_messages inherits from messages", "members is no table"] {
         assert!(stops.contains(expected), "{stops}");

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::Migration;
-use tests::{Database, binary};
+use tests::binary;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -18,18 +18,13 @@ async fn repair_corrects_named_differences_and_finished_needs_none() {
     let mut logs = items.iter().filter(|((_, sort), _)| sort.starts_with("MEDICATION#"));
     let s = |text: &str| AttributeValue::S(text.to_owned());
     for ((partition, sort), _) in logs.by_ref().take(30) {
-        let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
-        delete.key("PK", s(partition)).key("SK", s(sort)).send().await.unwrap();
+        migration.delete_item(partition, sort).await.unwrap();
     }
     let ((partition, _), log) = logs.next().unwrap();
     for (sort, flag) in [("MEDICATION#1901-01-01", "HasBleeding"), (log["SK"].as_s().unwrap(), "Unknown")] {
-        let put = migration
-            .database
-            .client
-            .put_item()
-            .table_name(Database::OKUSURI)
-            .set_item(Some(log.clone().into_iter().collect()));
-        put.item("PK", s(partition)).item("SK", s(sort)).item(flag, s("changed")).send().await.unwrap();
+        let mut changed = log.clone();
+        changed.extend([("SK".to_owned(), s(sort)), (flag.to_owned(), s("changed"))]);
+        migration.put_item(changed).await.unwrap();
     }
     let compare = &["--to", "100%", "--compare"];
     assert_eq!(migration.phase("cutover", compare).await.unwrap(), PhaseOutcome::NeedsReview);
@@ -46,8 +41,7 @@ async fn repair_corrects_named_differences_and_finished_needs_none() {
     );
     assert_eq!(migration.phase("cutover", compare).await.unwrap(), PhaseOutcome::Done);
 
-    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
-    delete.key("PK", s(partition)).key("SK", log["SK"].clone()).send().await.unwrap();
+    migration.delete_item(partition, log["SK"].as_s().unwrap()).await.unwrap();
     let refused = migration.phase("cutover", &["--to", "finished"]).await.unwrap_err();
     assert!(refused.detail.contains("MEDICATION#"), "{refused}");
     assert_eq!(migration.phase("cutover", &["--to", "100%"]).await.unwrap(), PhaseOutcome::Done);

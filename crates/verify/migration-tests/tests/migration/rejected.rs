@@ -4,10 +4,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::Migration;
 use serde_json::{Value, json};
-use tests::Database;
 use tidemark_migrate::cutover::{Side, WriteError, Writer};
-use tidemark_migrate::mapping::Mapping;
-use tidemark_migrate::row::Row;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tokio_postgres::Client;
 
@@ -58,10 +55,6 @@ owner = { kind = "member", column = "note_id", through = "notes" }
 columns = { note_id = "key", page = "integer", body = "text" }
 "#;
 
-fn row(table: &str, json: &Value) -> Row {
-    Mapping::read(MAPPING, &[]).unwrap().row(table, &json.to_string()).unwrap()
-}
-
 /// The sort keys of a member's items.
 async fn items_of(migration: &Migration, member: &str) -> Vec<String> {
     let items = migration.items().await.unwrap().into_keys();
@@ -85,7 +78,7 @@ fn stuck(migration: &Migration) -> Vec<(String, String)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn row_that_outgrows_dynamodb_sets_its_user_aside() {
-    let (mut migration, client) = dual().await;
+    let (migration, client) = dual().await;
     let long = "k".repeat(1_100);
     let grow = format!(
         "UPDATE notes SET body = repeat('x', 450000) WHERE id = 'n1';
@@ -148,16 +141,16 @@ async fn row_that_outgrows_dynamodb_sets_its_user_aside() {
         ("members", json!({ "id": "m3", "name": "Short" })),
         ("notes", json!({ "id": "new", "member_id": "m4", "body": "Short" })),
     ] {
-        writer.put(&row(table, &fits)).await.unwrap();
+        writer.put(&migration.row(table, &fits)).await.unwrap();
     }
     for page in 2..7 {
-        writer.delete(&row("pages", &json!({ "note_id": "n5", "page": page }))).await.unwrap();
+        writer.delete(&migration.row("pages", &json!({ "note_id": "n5", "page": page }))).await.unwrap();
     }
-    writer.delete(&row("notes", &json!({ "id": long, "member_id": "m2" }))).await.unwrap();
+    writer.delete(&migration.row("notes", &json!({ "id": long, "member_id": "m2" }))).await.unwrap();
     // A moved user's row that outgrows DynamoDB by another row, with which it is joined.
     for n in 2..6 {
         let page = json!({ "note_id": "n6", "page": n, "body": "x".repeat(110_000) });
-        let written = writer.put(&row("pages", &page)).await;
+        let written = writer.put(&migration.row("pages", &page)).await;
         match n {
             5 => assert!(matches!(written, Err(WriteError::Refused(_))), "{written:?}"),
             _ => assert_eq!(written.unwrap(), Side::Dynamo),
@@ -200,9 +193,9 @@ async fn comparison_of_both_sides_checks_markers() {
     // A marker that leads to another customer, and one that nobody has.
     let s = |text: &str| AttributeValue::S(text.to_owned());
     for (phone, owner) in [("+1", "customer/2"), ("+999", "customer/3")] {
-        let put = migration.database.client.put_item().table_name(Database::OKUSURI);
-        let put = put.item("PK", s(&format!("PHONE#{phone}"))).item("SK", s("PHONE")).item("Type", s("phone"));
-        put.item("MigratedOwner", s(owner)).send().await.unwrap();
+        let phone = format!("PHONE#{phone}");
+        let marker = [("PK", &*phone), ("SK", "PHONE"), ("Type", "phone"), ("MigratedOwner", owner)];
+        migration.put_item(marker.map(|(name, text)| (name.to_owned(), s(text))).into()).await.unwrap();
     }
     let compare = ["--to", "100%", "--compare"];
     assert_eq!(migration.phase("cutover", &compare).await.unwrap(), PhaseOutcome::NeedsReview);

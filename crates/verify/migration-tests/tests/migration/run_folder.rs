@@ -14,6 +14,21 @@ async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     let other_zone = migration.arguments("cutover", &["--to", "dual"]).into_iter().map(elsewhere).collect();
     let refused = migration.run_arguments(other_zone).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Options, "{refused}");
+    let key = migration.folder.path().join("key");
+    let right = std::fs::read_to_string(&key).unwrap();
+    for (name, more) in [("cutover", &["--to", "dual"][..]), ("rollback", &[])] {
+        std::fs::write(&key, right.to_uppercase()).unwrap();
+        let refused = migration.phase(name, more).await.unwrap_err();
+        assert!(refused.kind == FailureKind::Options && !refused.detail.contains(&right), "{name}: {refused}");
+        std::fs::write(&key, &right).unwrap();
+        let refused = migration.phase(name, &[more, &["--table", "other"]].concat()).await.unwrap_err();
+        let is_named = refused.detail.contains("--table okusuri");
+        assert!(refused.kind == FailureKind::Options && is_named, "{name}: {refused}");
+    }
+    let mapping = migration.folder.path().join("other.toml");
+    std::fs::write(&mapping, format!("{}\n# Changed.", migration.product.mapping.unwrap())).unwrap();
+    let refused = migration.phase("check", &["--mapping", &mapping.display().to_string()]).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Options, "{refused}");
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let items = migration.items().await.unwrap();
 
@@ -78,36 +93,6 @@ async fn a_capture_is_rolled_back_before_the_table_exists() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_key_than_that_of_the_items_is_refused() {
-    let migration = Migration::new(91, 8).await.unwrap();
-    migration.captured_and_loaded().await.unwrap();
-    let key = migration.folder.path().join("key");
-    let right = std::fs::read_to_string(&key).unwrap();
-    std::fs::write(&key, right.to_uppercase()).unwrap();
-    for (name, more) in [("cutover", &["--to", "dual"][..]), ("rollback", &[])] {
-        let refused = migration.phase(name, more).await.unwrap_err();
-        assert_eq!(refused.kind, FailureKind::Options, "{name}: {refused}");
-        assert!(!refused.detail.contains(&right), "{refused}");
-    }
-    std::fs::write(&key, right).unwrap();
-    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn another_table_than_that_of_the_items_is_refused() {
-    let migration = Migration::new(93, 8).await.unwrap();
-    migration.captured_and_loaded().await.unwrap();
-    for (name, more) in [("cutover", &["--to", "dual", "--table", "other"][..]), ("rollback", &["--table", "other"])] {
-        let refused = migration.phase(name, more).await.unwrap_err();
-        assert!(
-            refused.kind == FailureKind::Options && refused.detail.contains("--table okusuri"),
-            "{name}: {refused}"
-        );
-    }
-    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn load_after_a_rollback_loads_all_items_again() {
     let migration = Migration::new(92, 8).await.unwrap();
     for name in ["export", "transform", "load", "check"] {
@@ -122,17 +107,6 @@ async fn load_after_a_rollback_loads_all_items_again() {
     assert_eq!(migration.items().await.unwrap(), items);
     assert_eq!(migration.json("report-load.json").unwrap()["new"], items.len());
     assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn another_mapping_is_refused() {
-    let migration = Migration::new(93, 8).await.unwrap();
-    migration.loaded().await.unwrap();
-    let mapping = migration.folder.path().join("other.toml");
-    let other = format!("{}\n# Changed.", migration.product.mapping.unwrap());
-    std::fs::write(&mapping, other).unwrap();
-    let refused = migration.phase("check", &["--mapping", &mapping.display().to_string()]).await.unwrap_err();
-    assert_eq!(refused.kind, FailureKind::Options, "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,6 @@
 use migration_tests::Migration;
 use serde_json::json;
 use tidemark_migrate::cutover::Writer;
-use tidemark_migrate::mapping::Mapping;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 use tokio_postgres::Client;
 
@@ -16,32 +15,6 @@ const SCHEMA: &str = "
     CREATE TABLE loans (id int PRIMARY KEY, member_id int NOT NULL REFERENCES members, note text, due date, kind kind, pages pages);
     INSERT INTO members SELECT n, 'Member ' || n FROM generate_series(1, 20) AS n;
     INSERT INTO loans SELECT n, 1 + n % 20, 'Note ' || n, '2026-01-01' FROM generate_series(1, 60) AS n";
-
-const MAPPING: &str = r#"
-[target]
-key = ["PK", "SK"]
-
-[owners.member]
-table = "members"
-prefix = "MEMBER#"
-partitions = ["{$owner}"]
-
-[tables.members]
-owner = { kind = "member", column = "id" }
-columns = { id = "integer", name = "text" }
-[[tables.members.items]]
-type = "member"
-key = { PK = "{$owner}", SK = "MEMBER" }
-attributes = { Name = "{name}" }
-
-[tables.loans]
-owner = { kind = "member", column = "member_id" }
-columns = { id = "integer", member_id = "integer", note = "text", due = "date", kind = "text", pages = "integer" }
-[[tables.loans.items]]
-type = "loan"
-key = { PK = "{$owner}", SK = "LOAN#{id | pad(9)}" }
-attributes = { Note = "{note}", Due = "{due | date}" }
-"#;
 
 /// Changes of a table, and how to undo each.
 const CHANGES: [(&str, &str, &str); 5] = [
@@ -71,7 +44,7 @@ async fn notes(migration: &Migration) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_changed_table_stops_every_command_with_the_difference() {
-    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let mut migration = Migration::of_draft(SCHEMA).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
@@ -85,9 +58,7 @@ async fn a_changed_table_stops_every_command_with_the_difference() {
     // The role of most migrations may create no event trigger.
     client.batch_execute("DROP EVENT TRIGGER tidemark_schema").await.unwrap();
     let writer = Writer::new(migration.sides().await.unwrap());
-    let mapping = Mapping::read(MAPPING, &[]).unwrap();
-    let loan =
-        |id: i32| mapping.row("loans", &json!({ "id": id, "member_id": 1 + id % 20, "due": "2026-02-02" }).to_string());
+    let loan = migration.row("loans", &json!({ "id": 7, "member_id": 8, "due": "2026-02-02" }));
     for to in ["dual", "100%"] {
         compared(&migration, to).await;
         for (change, undo, difference) in CHANGES {
@@ -105,13 +76,13 @@ async fn a_changed_table_stops_every_command_with_the_difference() {
                 let foreign = client.batch_execute("UPDATE loans SET due = '2026-03-03'").await.unwrap_err();
                 let expected = if to == "dual" { "TM004" } else { "TM001" };
                 assert!(foreign.code().is_some_and(|code| ["TM004", expected].contains(&code.code())), "{foreign:?}");
-                assert!(writer.put(&loan(7).unwrap()).await.is_err());
+                assert!(writer.put(&loan).await.is_err());
             }
             alter(&client, undo).await.unwrap();
         }
         assert_eq!(notes(&migration).await, 60, "{to}");
     }
-    writer.put(&loan(7).unwrap()).await.unwrap();
+    writer.put(&loan).await.unwrap();
     compared(&migration, "100%").await;
     // A rollback does not depend on the tables being as they were.
     alter(&client, "RENAME note TO remark").await.unwrap();
@@ -121,7 +92,7 @@ async fn a_changed_table_stops_every_command_with_the_difference() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn repair_that_removes_an_attribute_everywhere_is_refused() {
-    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let mut migration = Migration::of_draft(SCHEMA).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();

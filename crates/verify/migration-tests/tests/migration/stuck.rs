@@ -6,7 +6,7 @@ use tidemark_migrate::cutover::{Side, Writer};
 use tidemark_migrate::row::Row;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
-use super::cutover::{assert_untouched, run_of, sides};
+use super::cutover::assert_untouched;
 
 fn time() -> &'static str {
     "2030-01-01T00:00:00+00:00"
@@ -39,8 +39,7 @@ async fn stuck_row_blocks_only_its_user_and_is_set_aside() {
     let client = migration.postgres.client().await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
-    let run = run_of(&mut migration).await;
-    let writer = Writer::new(sides(&migration, &run).await);
+    let writer = Writer::new(migration.sides().await.unwrap());
     for id in ["hand", "other"] {
         writer.put(&user(id)).await.unwrap();
     }
@@ -101,8 +100,7 @@ async fn user_with_an_oversized_id_stays_in_postgresql() {
     }
     let report = migration.json("report-cutover.json").unwrap();
     assert_eq!((&report["state"]["toMove"], &report["state"]["pending"]), (&0.into(), &0.into()), "{report}");
-    let run = run_of(&mut migration).await;
-    let writer = Writer::new(sides(&migration, &run).await);
+    let writer = Writer::new(migration.sides().await.unwrap());
     assert_eq!(writer.put(&log(&long)).await.unwrap(), Side::Postgres);
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
 

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use migration_tests::Migration;
 use tidemark_migrate::PhaseOutcome;
 use tidemark_migrate::cutover::{Side, WriteError, Writer};
-use tidemark_migrate::mapping::Mapping;
 
 use super::cutover::compared;
 
@@ -28,42 +27,6 @@ const SCHEMA: &str = "
     INSERT INTO members (id, name) VALUES ('ann', 'Ann'), ('bob', 'Bob');
     INSERT INTO notes (member_id, title) VALUES ('ann', 'First'), ('bob', 'Second')";
 
-const MAPPING: &str = r#"
-[target]
-key = ["PK", "SK"]
-
-[owners.member]
-table = "members"
-partitions = ["MEMBER#{$owner}"]
-
-[tables.members]
-owner = { kind = "member", column = "id" }
-columns = { id = "key", name = "text", updated_at = "time", changes = "integer" }
-
-[[tables.members.items]]
-type = "member"
-key = { PK = "MEMBER#{id}", SK = "MEMBER" }
-attributes = { Name = "{name}", UpdatedAt = "{updated_at | instant}", Changes = "{changes}" }
-
-[tables.notes]
-owner = { kind = "member", column = "member_id" }
-columns = { id = "key", member_id = "key", title = "text", slug = "text", created_at = "time", updated_at = "time", changes = "integer" }
-
-[[tables.notes.items]]
-type = "note"
-key = { PK = "MEMBER#{member_id}", SK = "NOTE#{id | pad(10)}" }
-attributes = { Title = "{title}", Slug = "{slug}", CreatedAt = "{created_at | instant}", UpdatedAt = "{updated_at | instant}", Changes = "{changes}" }
-
-[tables.links]
-key = ["note_id", "url"]
-owner = { kind = "member", column = "member_id" }
-columns = { note_id = "key", url = "text", member_id = "key" }
-
-[[tables.links.items]]
-type = "link"
-key = { PK = "MEMBER#{member_id}", SK = "LINK#{note_id}#{url}" }
-"#;
-
 /// The texts and numbers of Ann's item with this sort key.
 async fn item(migration: &Migration, sort: &str) -> BTreeMap<String, String> {
     let items = migration.items().await.unwrap();
@@ -76,16 +39,14 @@ async fn item(migration: &Migration, sort: &str) -> BTreeMap<String, String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn both_sides_store_what_defaults_triggers_and_computed_columns_give() {
-    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let mut migration = Migration::of_draft(SCHEMA).await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%"] {
         migration.phase("cutover", &["--to", to]).await.unwrap();
     }
-    let sides = migration.sides().await.unwrap();
-    let mapping = Mapping::read(MAPPING, &[]).unwrap();
-    let writer = Writer::new(sides);
-    let row = |table: &str, json: &str| mapping.row(table, json).unwrap();
-    let before = item(&migration, "NOTE#0000000001").await;
+    let writer = Writer::new(migration.sides().await.unwrap());
+    let row = |table: &str, json: &str| migration.row(table, &serde_json::from_str(json).unwrap());
+    let before = item(&migration, "NOTE#0000000000000000001").await;
     for (table, json) in [
         ("members", r#"{"id": "ann", "name": "Anna"}"#),
         ("notes", r#"{"id": 1, "member_id": "ann", "title": "Changed"}"#),
@@ -94,10 +55,10 @@ async fn both_sides_store_what_defaults_triggers_and_computed_columns_give() {
     ] {
         assert_eq!(writer.put(&row(table, json)).await.unwrap(), Side::Dynamo, "{json}");
     }
-    let changed = item(&migration, "NOTE#0000000001").await;
+    let changed = item(&migration, "NOTE#0000000000000000001").await;
     assert_eq!((changed["Slug"].as_str(), changed["Changes"].as_str()), ("changed", "2"));
     assert!(changed["UpdatedAt"] > before["UpdatedAt"] && changed["CreatedAt"] == before["CreatedAt"], "{changed:?}");
-    let new = item(&migration, "NOTE#0000000077").await;
+    let new = item(&migration, "NOTE#0000000000000000077").await;
     assert!(new["Slug"] == "new" && new["Changes"] == "1" && new["CreatedAt"] > before["CreatedAt"], "{new:?}");
     compared(&migration, "100%").await;
 

@@ -1,18 +1,13 @@
-//! The live application moves from PostgreSQL to DynamoDB and back, while writers keep writing, and
-//! while writers and the tool are killed.
+//! The cutover of Okusuri, and what the other tests of cutovers share.
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::Migration;
-use migration_tests::migration::{okusuri_mapping, okusuri_world};
-use migration_tests::okusuri_traffic::{Oracle, Traffic};
-use serde_json::json;
-use tests::{Database, binary};
+use serde_json::{Map, Value, json};
+use tests::binary;
 use tidemark_migrate::PhaseOutcome;
-use tidemark_migrate::cutover::{Dynamo, Postgres, Sides};
-use tidemark_migrate::export::Manifest;
-use tidemark_migrate::source::{Server, connect};
 
 mod single_user;
 mod sources;
@@ -31,83 +26,51 @@ pub(super) async fn run_for(program: &str, arguments: &[String], patience: Durat
     child.wait_with_output().unwrap()
 }
 
-/// Runs a phase with the real program, which is killed at random moments until it finishes. Returns
-/// the number of kills.
-pub(super) async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, more: &[&str]) -> u32 {
-    let (mut arguments, mut program) = (migration.arguments(name, more), "okusuri-migrate");
-    if migration.product.extension.is_none() {
+/// The real program for a phase, and its arguments.
+pub(super) fn program(migration: &Migration, phase: &str, flags: &[&str]) -> (&'static str, Vec<String>) {
+    let mut arguments = migration.arguments(phase, flags);
+    if migration.product.extension.is_some() {
+        return ("okusuri-migrate", arguments);
+    }
+    if phase != "load" {
         let mapping = migration.folder.path().join("mapping.toml");
         std::fs::write(&mapping, migration.product.mapping.unwrap()).unwrap();
         arguments.extend(["--mapping".to_owned(), mapping.display().to_string()]);
-        program = "tidemark-migrate";
     }
-    for kills in 0..200 {
-        // Each attempt gets more time, so that the phase finishes at last.
-        let patience = Duration::from_millis(random.u64(5..30 + u64::from(kills) * 60));
+    ("tidemark-migrate", arguments)
+}
+
+/// The most kills of a phase. The time before a kill doubles, so the phase ends at last.
+const KILLS_MAX: u32 = 40;
+
+/// Runs a phase with the real program, which is killed at random moments until it finishes. Returns
+/// the number of kills.
+pub(super) async fn killed(migration: &Migration, random: &mut fastrand::Rng, phase: &str, flags: &[&str]) -> u32 {
+    let (program, arguments) = program(migration, phase, flags);
+    for kills in 0..KILLS_MAX {
+        let patience = Duration::from_millis(random.u64(10..80 << (kills / 2)));
         let output = run_for(program, &arguments, patience).await;
+        let may_need_review = phase == "transform" || (phase == "cutover" && only_leaves_out(&output.stdout));
         match output.status.code() {
             Some(0) => return kills,
+            Some(1) if may_need_review => return kills,
             None => {}
-            Some(_) => panic!("{name} {more:?}: {}", String::from_utf8_lossy(&output.stderr)),
+            Some(_) => panic!(
+                "{phase} {flags:?}: {}{}",
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            ),
         }
     }
-    panic!("{name} {more:?} never came to an end");
+    panic!("{phase} {flags:?} never came to an end");
 }
 
-/// Both sides, as the application sees them.
-pub(super) async fn sides(migration: &Migration, run: &str) -> Sides {
-    let manifest: Option<Manifest> =
-        migration.json("manifest.json").ok().and_then(|json| serde_json::from_value(json).ok());
-    let as_of = manifest.map_or_else(|| "2025-01-01T00:00:00Z".parse().unwrap(), |manifest| manifest.taken_at);
-    sides_as_of(migration, migration.postgres.url(), run, as_of).await
-}
-
-/// The same, as another role or for an export of another time.
-async fn sides_as_of(migration: &Migration, source: String, run: &str, as_of: jiff::Timestamp) -> Sides {
-    let server = Server { source, schema: "public".to_owned() };
-    let client = connect(&server).await.unwrap();
-    let world = okusuri_world(as_of).unwrap();
-    let dynamo = Dynamo::new(migration.database.table(Database::OKUSURI), &world, run);
-    Sides::new(Postgres::open(client, "public", &world.mapping).await.unwrap(), dynamo, world)
-}
-
-/// Sides for several writers, each with its own connection.
-pub(super) async fn sides_of(migration: &Migration, run: &str, writers: usize) -> Vec<Sides> {
-    let mut all = Vec::new();
-    for _ in 0..writers {
-        all.push(sides(migration, run).await);
-    }
-    all
-}
-
-/// The users that write: some exist in the source, and some are new.
-pub(super) async fn users(migration: &mut Migration) -> Vec<String> {
-    let client = migration.postgres.client().await.unwrap();
-    let known = r#"SELECT id FROM "user" WHERE "deletedAt" IS NULL AND length(id) = 32 AND email LIKE 'user%@example.com' ORDER BY id LIMIT 5"#;
-    let known = client.query(known, &[]).await.unwrap();
-    let known = known.iter().map(|row| row.get(0));
-    known.chain((0..4).map(|n| format!("newcomer{n}"))).collect()
-}
-
-pub(super) async fn run_of(migration: &mut Migration) -> String {
-    let client = migration.postgres.client().await.unwrap();
-    client.query_one("SELECT run FROM tidemark_migration.plan", &[]).await.unwrap().get(0)
-}
-
-/// Runs everything up to a loaded table, while writers write: some unaware of the cutover, some
-/// aware and killed. Returns the answers that they got.
-pub(super) async fn loaded(migration: &mut Migration, seed: u64, users: &[String]) -> Oracle {
-    let early = sides_of(migration, "none", users.len()).await;
-    let mut traffic = Traffic::start(seed, users, early, &Oracle::default());
-    traffic.more(20).await.unwrap();
-    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-    traffic.more(20).await.unwrap();
-    migration.phase("export", &[]).await.unwrap();
-    migration.phase("transform", &[]).await.unwrap();
-    traffic.more(20).await.unwrap();
-    migration.phase("load", &[]).await.unwrap();
-    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
-    traffic.stop().await.unwrap()
+/// Whether a report needs a review only because the traffic wrote values that the mapping leaves out.
+fn only_leaves_out(report: &[u8]) -> bool {
+    let report: Value = serde_json::from_slice(report).unwrap_or_default();
+    let is_complete = report["leftOut"].as_object().is_none_or(Map::is_empty);
+    let differences = report["compared"]["differences"].as_u64().unwrap_or_default();
+    !is_complete && differences == 0 && report["stuck"] == json!([])
 }
 
 /// Goes to a phase while nobody writes, and finds no difference there and nothing pending.
@@ -130,76 +93,12 @@ pub(super) async fn assert_untouched(client: &tokio_postgres::Client) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_phase_can_be_rolled_back_to_postgresql() {
-    let mut random = fastrand::Rng::with_seed(11);
-    let mut migration = Migration::new(11, 16).await.unwrap();
-    let users = users(&mut migration).await;
-    // Before the cutover, only items have to be removed.
-    for phases in [
-        &["export"][..],
-        &["export", "transform"],
-        &["export", "transform", "load"],
-        &["export", "transform", "load", "check"],
-    ] {
-        std::fs::remove_dir_all(migration.folder.path().join("run")).ok();
-        for name in phases {
-            migration.phase(name, &[]).await.unwrap();
-        }
-        assert_eq!(migration.items().await.unwrap().is_empty(), phases.len() < 3, "{phases:?}");
-        killed(&migration, &mut random, "rollback", &[]).await;
-        assert_eq!(migration.items().await.unwrap().len(), 0, "{phases:?}");
-        assert_untouched(&migration.postgres.client().await.unwrap()).await;
-    }
-    // From each step of the cutover, while writers unaware of it keep writing.
-    let mut oracle = Oracle::default();
-    for (n, steps) in [&[][..], &["dual"], &["dual", "0%"], &["dual", "1%"], &["dual", "50%"], &["dual", "50%", "100%"]]
-        .into_iter()
-        .enumerate()
-    {
-        std::fs::remove_dir_all(migration.folder.path().join("run")).ok();
-        migration.phase("cutover", &["--to", "capture"]).await.unwrap();
-        let early = sides_of(&migration, "none", users.len()).await;
-        let mut traffic = Traffic::start(20 + n as u64, &users, early, &oracle);
-        traffic.more(20).await.unwrap();
-        for name in ["export", "transform", "load"] {
-            migration.phase(name, &[]).await.unwrap();
-        }
-        oracle = traffic.stop().await.unwrap();
-        let run = run_of(&mut migration).await;
-        let mut traffic = Traffic::start(40 + n as u64, &users, sides_of(&migration, &run, users.len()).await, &oracle);
-        for to in steps {
-            migration.phase("cutover", &["--to", to]).await.unwrap();
-            traffic.more(20).await.unwrap();
-        }
-        if n % 2 == 1 {
-            // Interrupted between two steps.
-            let mut half = Command::new(binary("okusuri-migrate").unwrap())
-                .args(migration.arguments("cutover", &["--to", "80%"]))
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            tokio::time::sleep(Duration::from_millis(random.u64(20..120))).await;
-            half.kill().unwrap();
-            half.wait().unwrap();
-        }
-        killed(&migration, &mut random, "rollback", &[]).await;
-        traffic.more(20).await.unwrap();
-        oracle = traffic.stop().await.unwrap();
-        println!("{steps:?}: {oracle}");
-        let client = migration.postgres.client().await.unwrap();
-        oracle.verify(&client).await.unwrap();
-        assert_untouched(&client).await;
-        let left = migration.items().await.unwrap();
-        assert_eq!(left.keys().collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "{steps:?}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn finished_cutover_refuses_writes_and_rollback_keeps_foreign_items() {
     let mut migration = Migration::new(13, 16).await.unwrap();
-    let users = users(&mut migration).await;
     let client = migration.postgres.client().await.unwrap();
+    let known =
+        r#"SELECT min(id) FROM "user" WHERE email LIKE 'user%@example.com' AND "createdAt" = '2023-11-05 01:30:00.5'"#;
+    let user: String = client.query_one(known, &[]).await.unwrap().get(0);
 
     // Steps cannot be skipped.
     for to in ["dual", "50%", "finished"] {
@@ -215,31 +114,26 @@ async fn finished_cutover_refuses_writes_and_rollback_keeps_foreign_items() {
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
 
     // The new application was tried out with one user.
-    let profile = [("PK", format!("USER#{}", users[0])), ("SK", "PROFILE".to_owned())];
-    let request =
-        migration.database.client.update_item().table_name(Database::OKUSURI).update_expression("SET UpdatedAt = :now");
-    let s = aws_sdk_dynamodb::types::AttributeValue::S;
-    let request = profile.iter().fold(request, |request, (name, value)| request.key(*name, s(value.clone())));
-    request.expression_attribute_values(":now", s("2031-01-01T00:00:00Z".to_owned())).send().await.unwrap();
+    let profile = (format!("USER#{user}"), "PROFILE".to_owned());
+    let mut changed = migration.items().await.unwrap()[&profile].clone();
+    changed.insert("UpdatedAt".to_owned(), AttributeValue::S("2031-01-01T00:00:00Z".to_owned()));
+    migration.put_item(changed).await.unwrap();
     assert_eq!(migration.phase("rollback", &["--dry-run"]).await.unwrap(), PhaseOutcome::NeedsReview);
     assert!(migration.items().await.unwrap().len() > 100);
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
     let left: Vec<_> = migration.items().await.unwrap().into_keys().collect();
-    assert_eq!(left, [(profile[0].1.clone(), profile[1].1.clone())]);
+    assert_eq!(left, [profile.clone()]);
     assert_untouched(&client).await;
 
     // A second rollback finishes.
-    let left = migration.database.client.delete_item().table_name(Database::OKUSURI);
-    let left = profile.iter().fold(left, |left, (name, value)| left.key(*name, s(value.clone())));
-    left.send().await.unwrap();
+    migration.delete_item(&profile.0, &profile.1).await.unwrap();
     std::fs::remove_dir_all(migration.folder.path().join("run")).unwrap();
-    let oracle = loaded(&mut migration, 13, &users).await;
+    migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%", "finished"] {
         migration.phase("cutover", &["--to", to]).await.unwrap();
     }
-    oracle.verify(&client).await.unwrap();
     for sql in [
-        format!("UPDATE \"user\" SET name = 'too late' WHERE id = '{}'", users[0]),
+        format!("UPDATE \"user\" SET name = 'too late' WHERE id = '{user}'"),
         "INSERT INTO \"user\" (id, email) VALUES ('latecomer', 'latecomer@example.com')".to_owned(),
         "DELETE FROM medication_logs".to_owned(),
     ] {

@@ -1,9 +1,10 @@
 //! One user and one write at a time, for cases that random concurrent writes rarely reach.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use migration_tests::migration::okusuri_mapping;
 use migration_tests::{okusuri_logs, okusuri_row};
 use serde_json::json;
-use tidemark_migrate::cutover::{Reader, Side, Writer};
+use tidemark_migrate::cutover::{Postgres, Reader, Side, Writer};
 use tidemark_migrate::row::{Cell, Row};
 
 use super::*;
@@ -31,18 +32,17 @@ fn account(user: &str) -> Row {
     )
 }
 
-/// A cutover of a source with a few users, up to dual writes. Also returns its id.
-async fn dual(migration: &mut Migration) -> String {
+/// A cutover up to dual writes.
+async fn dual(migration: &Migration) {
     migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
-    run_of(migration).await
 }
 
 /// The same, with a user who has been moved to DynamoDB.
 async fn moved(seed: u64) -> (Migration, Writer) {
-    let mut migration = Migration::new(seed, 4).await.unwrap();
-    let run = dual(&mut migration).await;
-    let writer = Writer::new(sides(&migration, &run).await);
+    let migration = Migration::new(seed, 4).await.unwrap();
+    dual(&migration).await;
+    let writer = Writer::new(migration.sides().await.unwrap());
     assert_eq!(writer.put(&profile("by hand", None)).await.unwrap(), Side::Postgres);
     migration.phase("cutover", &["--to", "100%"]).await.unwrap();
     (migration, writer)
@@ -69,9 +69,8 @@ async fn sessions(migration: &mut Migration) -> (Vec<String>, usize) {
 }
 
 /// The key of the user's ownership record in DynamoDB, and its version.
-async fn ownership(migration: &mut Migration) -> (String, u64) {
-    let run = run_of(migration).await;
-    let ownership = format!("MIGRATION#{run}#OWNERSHIP#{USER}");
+async fn ownership(migration: &Migration) -> (String, u64) {
+    let ownership = format!("MIGRATION#{}#OWNERSHIP#{USER}", migration.run_id().unwrap());
     let items = migration.items().await.unwrap();
     let version = items[&(ownership.clone(), "OWNERSHIP".to_owned())]["Version"].as_n().unwrap().parse().unwrap();
     (ownership, version)
@@ -93,9 +92,9 @@ async fn repeated_delete_before_replication_counts_once() {
     set_replication(&mut migration, false).await;
     assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
     assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 0));
-    let changes = ownership(&mut migration).await;
+    let changes = ownership(&migration).await;
     assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
-    assert_eq!(ownership(&mut migration).await, changes);
+    assert_eq!(ownership(&migration).await, changes);
     set_replication(&mut migration, true).await;
     assert_eq!(sessions(&mut migration).await, (vec![], 0));
     writer.put(&session("two")).await.unwrap();
@@ -154,8 +153,7 @@ fn log() -> Row {
 async fn a_moved_user_is_read_without_postgresql() {
     let (mut migration, writer) = moved(36).await;
     writer.put(&log()).await.unwrap();
-    let run = run_of(&mut migration).await;
-    let reader = Reader::new(sides(&migration, &run).await);
+    let reader = Reader::new(migration.sides().await.unwrap());
     let logs = okusuri_logs(&reader, USER).await.unwrap();
     assert_eq!(logs.len(), 1);
     let client = migration.postgres.client().await.unwrap();
@@ -177,18 +175,16 @@ async fn expired_items_and_shared_logins_are_no_differences() {
         INSERT INTO session (id, token, "userId", "expiresAt")
             VALUES ('over', 'over', 'ann', '2025-06-01'), ('valid', 'valid', 'ann', '2099-01-01')"#;
     client.batch_execute(rows).await.unwrap();
-    let run = dual(&mut migration).await;
+    dual(&migration).await;
     // The export is from a time when one session was still valid; TTL has removed it since.
     let as_of = "2025-01-01T00:00:00Z".parse().unwrap();
-    let sides = sides_as_of(&migration, migration.postgres.url(), &run, as_of).await;
+    let sides = migration.sides_as(migration.postgres.url(), as_of).await.unwrap();
     // Another login, written during dual writes.
     Writer::new(sides.clone()).put(&account("cem")).await.unwrap();
     for user in ["ann", "ben", "cem"] {
         assert_eq!(sides.compare(user).await.unwrap(), Some(vec![]), "{user}");
     }
-    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
-    let s = |text: &str| AttributeValue::S(text.to_owned());
-    delete.key("PK", s("USER#ann")).key("SK", s("SESSION#valid")).send().await.unwrap();
+    migration.delete_item("USER#ann", "SESSION#valid").await.unwrap();
     let differences = sides.compare("ann").await.unwrap().unwrap();
     let differences: Vec<_> = differences.iter().map(|found| (found.what, &*found.sort)).collect();
     assert_eq!(differences, [("missing", "SESSION#valid")]);
@@ -196,9 +192,8 @@ async fn expired_items_and_shared_logins_are_no_differences() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn login_exists_only_while_its_users_address_is_verified() {
-    let (mut migration, writer) = moved(39).await;
-    let run = run_of(&mut migration).await;
-    let sides = sides(&migration, &run).await;
+    let (migration, writer) = moved(39).await;
+    let sides = migration.sides().await.unwrap();
     let with = |is_verified: bool| {
         let mut row = profile("by hand", None);
         row.columns.insert("emailVerified".to_owned(), Cell::Bool(is_verified));
@@ -223,13 +218,12 @@ async fn login_exists_only_while_its_users_address_is_verified() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_application_may_have_its_own_role() {
     let (mut migration, _) = moved(38).await;
-    let run = run_of(&mut migration).await;
     let client = migration.postgres.client().await.unwrap();
     let role = r#"CREATE ROLE "the application" LOGIN;
         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "the application""#;
     client.batch_execute(role).await.unwrap();
     let source = migration.postgres.url().replace("user=okusuri", "user='the application'");
-    let sides = sides_as_of(&migration, source, &run, "2025-01-01T00:00:00Z".parse().unwrap()).await;
+    let sides = migration.sides_as(source, "2025-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
     let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
     okusuri_logs(&reader, "newcomer").await.unwrap_err();
     let postgres =

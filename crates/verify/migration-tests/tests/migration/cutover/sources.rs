@@ -6,6 +6,8 @@ use migration_tests::{okusuri_logs, okusuri_row};
 use serde_json::json;
 use tidemark_migrate::cutover::{Reader, Side, Writer};
 
+use tests::Database;
+
 use super::*;
 
 /// A source with these tables, and an empty target table.
@@ -26,14 +28,13 @@ async fn users_own_time_zone_decides_the_day_of_logs() {
             FROM (VALUES ('honolulu', 'Pacific/Honolulu'), ('nowhere', 'Moon/Base'), ('none', NULL)) AS given (id, zone);
         INSERT INTO medication_logs (user_id, has_bleeding, created_at, updated_at)
             SELECT id, true, at, at FROM \"user\", (VALUES (timestamptz '2025-03-01 09:00+00'), ('2025-03-02 10:30+00')) AS given (at);";
-    let mut migration = source(&format!("{SCHEMA};{rows}")).await;
+    let migration = source(&format!("{SCHEMA};{rows}")).await;
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
         assert_eq!(migration.phase(name, &[]).await.unwrap(), PhaseOutcome::Done);
     }
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
-    let run = run_of(&mut migration).await;
-    let sides = sides(&migration, &run).await;
+    let sides = migration.sides().await.unwrap();
     let reader = Reader::new(sides.clone());
     let days = async |user: &str| {
         let logs = okusuri_logs(&reader, user).await.unwrap();
@@ -97,8 +98,7 @@ async fn todays_better_auth_with_serial_ids_and_snake_case_moves() {
         UPDATE medication_logs SET has_bleeding = true WHERE user_id = 3"#;
     client.batch_execute(change).await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
-    let run = run_of(&mut migration).await;
-    let writer = Writer::new(sides(&migration, &run).await);
+    let writer = Writer::new(migration.sides().await.unwrap());
     for (to, side) in [("100%", Side::Dynamo), ("0%", Side::Postgres), ("100%", Side::Dynamo)] {
         migration.phase("cutover", &["--to", to]).await.unwrap();
         // Two instances of the application change two columns of one row.
@@ -125,11 +125,7 @@ async fn preflight_names_all_problems_and_refused_capture_changes_nothing() {
     let ignoring =
         migration.product.mapping.unwrap().replace("[tables.account]\n", "[tables.account]\nignore = [\"extra\"]\n");
     migration.product.mapping = Some(Box::leak(ignoring.into_boxed_str()));
-    let command = migration.arguments("preflight", &[]);
-    let command = <tidemark_migrate::Command as clap::Parser>::parse_from(
-        ["okusuri-migrate".to_owned()].into_iter().chain(command),
-    );
-    let report = tidemark_migrate::run_quietly(command, &migration.product).await.unwrap();
+    let report = migration.report("preflight").await.unwrap();
     let told = |list: &str| report.json[list].to_string();
     for expected in ["session has no unique index of id alone", "schema-missing-column: there is no user.image"] {
         assert!(told("stops").contains(expected), "{}", report.text);

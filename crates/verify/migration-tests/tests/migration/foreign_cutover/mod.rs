@@ -12,18 +12,14 @@ use fastrand::Rng;
 use migration_tests::foreign::Source;
 use migration_tests::foreign_traffic::{Column, Told, Traffic};
 use migration_tests::{Migration, Postgres};
-use serde_json::{Map, Value, json};
 use tidemark_migrate::cutover::Writer;
 use tidemark_migrate::mapping::Mapping;
 use tokio_postgres::Client;
 
-use super::cutover::{compared, run_for};
+use super::cutover::{assert_untouched, compared, killed, program, run_for};
 use super::foreign::{assert_expected, stored};
 
 mod rows;
-
-/// The most kills of a phase. The time before a kill doubles, so the phase ends at last.
-const KILLS_MAX: u32 = 40;
 
 /// What changes in a source.
 struct Live {
@@ -63,14 +59,6 @@ impl Live {
     }
 }
 
-/// Whether a report needs a review only because the traffic wrote values that the mapping leaves out.
-fn only_leaves_out(report: &[u8]) -> bool {
-    let report: Value = serde_json::from_slice(report).unwrap_or_default();
-    let is_complete = report["leftOut"].as_object().is_none_or(Map::is_empty);
-    let differences = report["compared"]["differences"].as_u64().unwrap_or_default();
-    !is_complete && differences == 0 && report["stuck"] == json!([])
-}
-
 /// A source in a run, with what its programs were told.
 struct Moving {
     live: &'static Live,
@@ -93,39 +81,17 @@ impl Moving {
         live.fill(&client, seed, one_of).await;
         live.source.expect(&client).await.unwrap();
         let migration = Migration::of_postgres(postgres, live.source.mapping).await.unwrap();
-        std::fs::write(migration.folder.path().join("mapping.toml"), live.source.mapping).unwrap();
         let mapping = Arc::new(Mapping::read(live.source.mapping, &[]).unwrap());
         let random = Rng::with_seed(seed);
         Self { live, migration, client, mapping, random, told: Told::default(), kills: 0, seed, start }
     }
 
-    /// Runs a phase with the real program, which is killed at random moments until it finishes.
     async fn killed(&mut self, phase: &str, flags: &[&str]) {
-        let file = self.migration.folder.path().join("mapping.toml").display().to_string();
-        let mut arguments = self.migration.arguments(phase, flags);
-        if phase != "load" {
-            arguments.extend(["--mapping".to_owned(), file]);
-        }
-        for kill in 0..KILLS_MAX {
-            let patience = Duration::from_millis(self.random.u64(10..80 << (kill / 2)));
-            let output = run_for("tidemark-migrate", &arguments, patience).await;
-            match output.status.code() {
-                // A transformation has rejected rows.
-                Some(code) if code == i32::from(phase == "transform") => return,
-                Some(1) if phase == "cutover" && only_leaves_out(&output.stdout) => return,
-                None => self.kills += 1,
-                Some(_) => panic!(
-                    "{phase} {flags:?}: {}{}",
-                    String::from_utf8_lossy(&output.stdout),
-                    String::from_utf8_lossy(&output.stderr)
-                ),
-            }
-        }
-        panic!("{phase} {flags:?} never came to an end");
+        self.kills += killed(&self.migration, &mut self.random, phase, flags).await;
     }
 
-    /// Starts the programs, which write while the tool goes to a step and is killed.
-    async fn cutover(&mut self, to: &str) {
+    /// Starts the programs, which write while the tool takes a step and is killed.
+    async fn under_traffic(&mut self, phase: &str, flags: &[&str]) {
         let mut sides = Vec::new();
         let mut clients = Vec::new();
         for _ in 0..Traffic::writers() {
@@ -137,10 +103,24 @@ impl Moving {
         let before = Told::default().after(&told);
         let mut traffic = Traffic::start(self.seed, told, sides, clients, &self.mapping);
         traffic.more(40).await.unwrap();
-        self.killed("cutover", &["--to", to]).await;
+        self.killed(phase, flags).await;
         traffic.more(40).await.unwrap();
         self.told = traffic.stop().await.unwrap().after(&before);
+    }
+
+    async fn cutover(&mut self, to: &str) {
+        self.under_traffic("cutover", &["--to", to]).await;
         self.compare(to).await;
+    }
+
+    /// Goes back, and leaves nothing but the rows.
+    async fn roll_back(&mut self) {
+        self.under_traffic("rollback", &[]).await;
+        self.told.verify(&self.client).await.unwrap();
+        assert_untouched(&self.client).await;
+        let left: Vec<_> = self.migration.items().await.unwrap().into_keys().collect();
+        assert_eq!(left, []);
+        std::fs::remove_dir_all(self.migration.path("")).unwrap();
     }
 
     /// Without traffic both sides are equal, and as expected.
@@ -200,11 +180,10 @@ impl Moving {
                 self.killed("cutover", &["--to", to]).await;
             }
             assert_expected(self.live.source, &self.client, &stored(&self.migration).await).await;
+            self.told.verify(&self.client).await.unwrap();
         } else {
-            self.killed("rollback", &[]).await;
-            assert!(stored(&self.migration).await.is_empty());
+            self.roll_back().await;
         }
-        self.told.verify(&self.client).await.unwrap();
         assert!(self.kills > 10, "{} kills", self.kills);
     }
 }
@@ -222,4 +201,32 @@ async fn changing_tracker_moves_for_good_while_the_tool_is_killed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn changing_chat_moves_and_returns_while_the_tool_is_killed() {
     Moving::new(&rows::CHAT).await.everywhere("rollback").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_step_can_be_rolled_back_while_programs_write() {
+    let mut moving = Moving::new(&rows::SHOP).await;
+    let before = ["export", "transform", "load", "check"];
+    for steps in (1..=before.len()).map(|last| &before[..last]) {
+        for phase in steps {
+            moving.migration.phase(phase, &[]).await.unwrap();
+        }
+        assert_eq!(stored(&moving.migration).await.is_empty(), steps.len() < 3, "{steps:?}");
+        moving.choose().await;
+        moving.roll_back().await;
+    }
+    for steps in [&[][..], &["dual"], &["dual", "1%"], &["dual", "50%", "100%"]] {
+        moving.migration.captured_and_loaded().await.unwrap();
+        moving.choose().await;
+        for to in steps {
+            moving.under_traffic("cutover", &["--to", to]).await;
+        }
+        if !steps.is_empty() {
+            // Interrupted in the middle of moves.
+            let (program, arguments) = program(&moving.migration, "cutover", &["--to", "80%"]);
+            let patience = Duration::from_millis(moving.random.u64(20..120));
+            run_for(program, &arguments, patience).await;
+        }
+        moving.roll_back().await;
+    }
 }

@@ -6,7 +6,7 @@ use migration_tests::foreign_traffic::Column;
 use super::Live;
 
 const fn text(table: &'static str, name: &'static str) -> Column {
-    Column { table, name, values: &[], rows: "true", owner: None, is_deleted: false }
+    Column { table, name, values: &[], rows: "true", owner: None, read: None, is_deleted: false }
 }
 
 const fn of(table: &'static str, name: &'static str, values: &'static [&'static str]) -> Column {
@@ -24,6 +24,11 @@ const fn where_(rows: &'static str, column: Column) -> Column {
 
 const fn through(owner: &'static str, column: Column) -> Column {
     Column { owner: Some(owner), ..column }
+}
+
+/// The library reads each value again, as this attribute of an item of this type.
+const fn read(kind: &'static str, attribute: &'static str, column: Column) -> Column {
+    Column { read: Some((kind, attribute)), ..column }
 }
 
 /// A row is marked as deleted, and is not any more.
@@ -55,6 +60,10 @@ pub(crate) const SHOP: Live = Live {
     ],
     columns: &[
         text("customers", "name"),
+        where_(
+            "EXISTS (SELECT FROM expected.items WHERE pk = 'CUSTOMER#' || this.id AND sk = 'PROFILE')",
+            read("customer", "Phone", text("customers", "phone")),
+        ),
         // A row that DynamoDB cannot store would set its customer aside when it is inserted again.
         where_("line_no >= 0 AND upper(country) IN ('DE', 'JP', 'US')", leaf(text("addresses", "recipient"))),
         where_("octet_length(description) < 1000", text("products", "description")),
