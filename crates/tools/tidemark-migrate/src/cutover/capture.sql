@@ -461,7 +461,8 @@ BEGIN
         pg_catalog.set_config('tidemark_migration.source', of_source, true),
         pg_catalog.set_config('tidemark_migration.row', coalesce(after::text, ''), true);
     PERFORM tidemark_migration.write_row(of_source, row_key, after);
-    IF after IS NOT NULL THEN
+    -- Nothing undoes the advance of a sequence, so a trial leaves it out.
+    IF after IS NOT NULL AND pg_catalog.current_setting('tidemark_migration.is_trial', true) IS DISTINCT FROM 'on' THEN
         PERFORM tidemark_migration.advance_sequence(of_source, after);
     END IF;
     PERFORM pg_catalog.set_config('tidemark_migration.applying', 'off', true);

@@ -59,10 +59,30 @@ impl Sides {
     pub(crate) async fn answer(&self) -> Result<Option<Phase>, Failure> {
         let phase = self.postgres.plan().await?.map(|plan| plan.phase);
         let is_replicating = self.dynamo.is_replicating().await?;
-        if matches!(phase, Some(Phase::Dual | Phase::Percent)) && !is_replicating {
-            return Err(FailureKind::TableRefused.because("this table is not that of the cutover: check --table"));
+        let is_of_cutover = match phase {
+            Some(Phase::Dual | Phase::Percent) => is_replicating,
+            Some(Phase::Finished) => is_replicating || self.dynamo.is_finished().await?,
+            None | Some(Phase::Capture | Phase::RollingBack) => true,
+        };
+        if is_of_cutover {
+            return Ok(phase);
         }
-        Ok(phase)
+        Err(FailureKind::TableRefused.because("this table is not that of the cutover: check --table"))
+    }
+
+    /// Refuses another table than that of the cutover. Before dual there may be no table yet, and a
+    /// side that does not answer now may do so later.
+    pub(crate) async fn check_table(&self) -> Result<(), Failure> {
+        let plan = self.postgres.plan().await.ok().flatten();
+        match self.answer().await {
+            Err(failure)
+                if failure.kind == FailureKind::TableRefused
+                    && plan.is_some_and(|plan| plan.phase != Phase::Capture) =>
+            {
+                Err(failure)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) async fn ownerships(&self, user: &str) -> Result<Ownerships, Failure> {

@@ -32,6 +32,8 @@ pub(super) struct SourceColumn {
     pub(super) kind: String,
     pub(super) is_composite: bool,
     pub(super) is_required: bool,
+    /// PostgreSQL computes it from other columns.
+    pub(super) is_computed: bool,
     /// PostgreSQL's statistics have negative values.
     pub(super) has_negative: bool,
     pub(super) labels: Vec<String>,
@@ -58,7 +60,8 @@ pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTabl
         "WITH RECURSIVE {BASE_TYPES}
         SELECT c.relname::text, c.reltuples::float8, a.attname::text, format_type(t.oid, NULL), t.typtype = 'c', a.attnotnull,
             ARRAY(SELECT enumlabel::text FROM pg_enum WHERE enumtypid = t.oid ORDER BY enumsortorder),
-            coalesce(s.histogram_bounds::text LIKE '{{-%', false) OR coalesce(s.most_common_vals::text ~ '[{{,]-', false)
+            coalesce(s.histogram_bounds::text LIKE '{{-%', false) OR coalesce(s.most_common_vals::text ~ '[{{,]-', false),
+            a.attgenerated <> ''
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
         JOIN base ON base.type = a.atttypid AND base.under = 0 JOIN pg_type t ON t.oid = base.plain
@@ -77,6 +80,7 @@ pub(super) async fn read(client: &Client, schema: &str) -> Result<Vec<SourceTabl
             is_required: row.get(5),
             labels: row.get(6),
             has_negative: row.get(7),
+            is_computed: row.get(8),
         };
         match tables.last_mut().filter(|table| table.name == name) {
             Some(table) => table.columns.push(column),

@@ -179,6 +179,11 @@ impl<'d> Draft<'d> {
         for column in &columns {
             let _ = writeln!(text, "{} = {}", key(&column.attribute), column.value());
         }
+        for ColumnDraft { column, attribute, .. } in columns.iter().filter(|draft| draft.column.is_computed) {
+            let name = &column.name;
+            let why = format!("PostgreSQL computes {name}. After the move, nobody does");
+            ask(text, &format!("{why}: let the new application write {attribute}, or list {name} in `ignore`."));
+        }
         for index in &table.unique {
             ask(
                 text,

@@ -68,7 +68,9 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let token = read_token(&token_file)?;
     let connections = Connections::new(server, table.open().await, (mapping, *product), connections.into())?;
     // A mistake in the options ends the command now, and not each request.
-    connections.take().await?;
+    let taken = connections.take().await?;
+    taken.sides()?.check_table().await?;
+    taken.give_back();
     let listener = TcpListener::bind(listen).await.map_err(|error| option(format!("{listen}: {error}")))?;
     let at = listener.local_addr().map_err(option)?;
     tell(&format!("The sidecar listens at http://{at}"));

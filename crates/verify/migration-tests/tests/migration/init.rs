@@ -78,8 +78,7 @@ pub(super) async fn draft(postgres: &Postgres, flags: &[&str]) -> Value {
 /// rejected; every item is compared.
 async fn assert_copied(mut migration: Migration, mapping: String) -> Migration {
     migration.product = Product { mapping: Some(Box::leak(mapping.into_boxed_str())), ..PRODUCT };
-    let preflight = ["tidemark-migrate".to_owned()].into_iter().chain(migration.arguments("preflight", &[]));
-    let preflight = run_quietly(Command::parse_from(preflight), &migration.product).await.unwrap();
+    let preflight = migration.report("preflight").await.unwrap();
     // Columns of JSON with equal names are only named.
     assert_eq!(preflight.json["stops"], serde_json::json!([]), "{}", preflight.text);
     migration.phase("export", &[]).await.unwrap();
@@ -154,7 +153,8 @@ async fn a_draft_of_init_counts_rows_without_statistics() {
 async fn a_draft_of_init_follows_keys_of_several_columns() {
     let schema = "
         CREATE TABLE chains (id int PRIMARY KEY, name text, city text, opened date);
-        CREATE TABLE hotels (id int PRIMARY KEY, chain_id int NOT NULL REFERENCES chains, name text, UNIQUE (chain_id, name));
+        CREATE TABLE hotels (id int PRIMARY KEY, chain_id int NOT NULL REFERENCES chains, name text,
+            sign text GENERATED ALWAYS AS (upper(name)) STORED, UNIQUE (chain_id, name));
         CREATE TABLE contracts (id int PRIMARY KEY, chain_id int NOT NULL UNIQUE REFERENCES chains);
         CREATE TABLE room_types (hotel_id int REFERENCES hotels, code text, PRIMARY KEY (hotel_id, code));
         CREATE TABLE rooms (hotel_id int, number int, type_code text, PRIMARY KEY (hotel_id, number),
@@ -170,6 +170,7 @@ async fn a_draft_of_init_follows_keys_of_several_columns() {
     let mapping = made["mapping"].as_str().unwrap();
     let through_hotels = r#"owner = { kind = "chain", column = "hotel_id", through = "hotels" }"#;
     assert_eq!(mapping.matches(through_hotels).count(), 2, "{mapping}");
+    assert!(mapping.contains("# ? PostgreSQL computes sign"), "{mapping}");
     assert!(mapping.contains("# ? To keep the unique index hotels_chain_id_name_key (chain_id, name)"), "{mapping}");
     assert_copied(migration, mapping.to_owned()).await;
 }

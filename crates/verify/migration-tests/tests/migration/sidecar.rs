@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::Migration;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
-use tests::{Database, binary};
+use tests::binary;
 
 use super::cutover::compared;
 
@@ -234,7 +233,7 @@ async fn mistakes_get_a_status_and_a_stable_type() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn health_refuses_a_table_without_the_cutover() {
+async fn sidecar_refuses_a_table_without_the_cutover() {
     let migration = Migration::new(84, 4).await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
@@ -243,10 +242,22 @@ async fn health_refuses_a_table_without_the_cutover() {
     assert_eq!((status, answer), (StatusCode::OK, json!({ "phase": "dual" })));
     // As the table of another run.
     let flag = format!("MIGRATION#{}#REPLICATION#0", migration.run_id().unwrap());
-    let s = |text: &str| AttributeValue::S(text.to_owned());
-    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
-    delete.key("PK", s(&flag)).key("SK", s("REPLICATION")).send().await.unwrap();
+    migration.delete_item(&flag, "REPLICATION").await.unwrap();
     let (status, answer) = sidecar.ask(Method::GET, "/health", "").await;
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{answer}");
     assert!(answer["error"]["detail"].as_str().unwrap().contains("--table"), "{answer}");
+    // Another sidecar does not start with this table.
+    let any_port = |argument: &String| match argument.starts_with("127.0.0.1:") {
+        true => "127.0.0.1:0".to_owned(),
+        false => argument.clone(),
+    };
+    let mut other = Sidecar::spawn(&sidecar.arguments.iter().map(any_port).collect::<Vec<_>>());
+    let ended = async {
+        while other.try_wait().unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    let _ = other.kill();
+    assert!(ended.is_ok() && other.wait().unwrap().code() == Some(2));
 }

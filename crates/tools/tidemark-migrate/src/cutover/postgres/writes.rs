@@ -212,17 +212,40 @@ impl Postgres {
         Ok(Preview::Stored(Some(row.updated(&stored))))
     }
 
+    /// Begins a trial: until it ends, rows are written as without it, and then all of them are
+    /// undone.
+    pub(in crate::cutover) async fn begin_trial(&self) -> Result<(), Failure> {
+        // A deferred constraint would be checked at the end.
+        let begin = "BEGIN; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL tidemark_migration.is_trial = 'on'";
+        self.client.batch_execute(begin).await.map_err(source_failure)
+    }
+
+    /// Undoes what was written in a trial.
+    pub(in crate::cutover) async fn end_trial(&self) -> Result<(), Failure> {
+        self.client.batch_execute("ROLLBACK").await.map_err(source_failure)
+    }
+
     /// Writes a row with exactly these values, or deletes it; also while PostgreSQL refuses the
     /// application's writes. Returns why PostgreSQL refuses the row, if it does.
     pub(in crate::cutover) async fn write_as_given(
         &self,
         row: &Row,
         after: Option<&Row>,
+        is_trial: bool,
     ) -> Result<Option<String>, Failure> {
         let json = |row: &Row| row.json().map_err(|error| unreadable("a row", error));
         let (key, after) = (json(row)?, after.map(json).transpose()?);
         let sql = "SELECT tidemark_migration.write_as_given($1, $2::text::jsonb, $3::text::jsonb)";
-        match self.client.execute(sql, &[&row.table.name, &key, &after]).await {
+        // A refused row must not end the transaction of the trial.
+        if is_trial {
+            self.client.batch_execute("SAVEPOINT of_row").await.map_err(source_failure)?;
+        }
+        let written = self.client.execute(sql, &[&row.table.name, &key, &after]).await;
+        if is_trial {
+            let end = if written.is_ok() { "RELEASE of_row" } else { "ROLLBACK TO of_row" };
+            self.client.batch_execute(end).await.map_err(source_failure)?;
+        }
+        match written {
             Ok(_) => Ok(None),
             // Nobody else writes now, so any other error is about the row, too.
             Err(error) => {

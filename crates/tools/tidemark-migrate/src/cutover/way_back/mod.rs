@@ -88,7 +88,7 @@ struct OwnerReturn<'r> {
 
 impl Sides {
     /// Brings an owner's rows to the state of the items. May be repeated.
-    pub(crate) async fn return_owner(&self, owner: &str, is_dry_run: bool) -> Result<ReturnedOwner, Failure> {
+    async fn return_owner(&self, owner: &str, is_trial: bool) -> Result<ReturnedOwner, Failure> {
         let items = self.dynamo.items_of(&self.world.partitions(owner)).await?;
         let found: BTreeMap<Key, Attributes> =
             items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
@@ -107,18 +107,14 @@ impl Sides {
             state.name_computed();
             let changed: Vec<_> = state.rows.iter().filter(|row| row.is_gone() || !row.changed().is_empty()).collect();
             let mut progress = 0;
-            if is_dry_run {
-                written = changed.len() as u64;
-            } else {
-                refused.clear();
-                for row in changed {
-                    let (Returning { before, after, .. }, is_gone) = (row, row.is_gone());
-                    let of = before.as_ref().unwrap_or(after);
-                    let changed = before.as_ref().map_or_else(|| after.clone(), |before| after.changed_since(before));
-                    match self.postgres.write_as_given(of, (!is_gone).then_some(&changed)).await? {
-                        None => progress += 1,
-                        Some(why) => drop(refused.insert((after.table.name.clone(), of.id()), why)),
-                    }
+            refused.clear();
+            for row in changed {
+                let (Returning { before, after, .. }, is_gone) = (row, row.is_gone());
+                let of = before.as_ref().unwrap_or(after);
+                let changed = before.as_ref().map_or_else(|| after.clone(), |before| after.changed_since(before));
+                match self.postgres.write_as_given(of, (!is_gone).then_some(&changed), is_trial).await? {
+                    None => progress += 1,
+                    Some(why) => drop(refused.insert((after.table.name.clone(), of.id()), why)),
                 }
             }
             written += progress;

@@ -3,7 +3,7 @@
 use migration_tests::Migration;
 use tidemark_migrate::PhaseOutcome;
 
-use super::{Application, n, to_finished};
+use super::{Application, n, not_returned, to_finished};
 
 const SCHEMA: &str = "
     CREATE TABLE members (id text PRIMARY KEY, name text);
@@ -56,7 +56,10 @@ async fn way_back_names_computed_columns_and_half_deleted_rows() {
     application.put(price).await;
     // The row's other item stays.
     application.delete("bob", "LINE#three").await;
+    assert_eq!(migration.phase("rollback", &["--dry-run"]).await.unwrap(), PhaseOutcome::NeedsReview);
+    let shown = not_returned(&migration);
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
+    assert_eq!(shown, not_returned(&migration));
     let named = migration.lines("not-returned.jsonl").unwrap();
     let text = |line: &serde_json::Value, name: &str| line[name].as_str().unwrap().to_owned();
     let mut named: Vec<_> = named.iter().map(|line| ["what", "sort", "detail"].map(|name| text(line, name))).collect();

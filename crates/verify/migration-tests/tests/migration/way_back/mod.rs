@@ -1,12 +1,12 @@
 //! The way back after `finished`: the new application has written items, and knows nothing of
 //! PostgreSQL.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use migration_tests::Migration;
-use tests::Database;
+use migration_tests::migration::Item;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 mod computed;
@@ -83,8 +83,6 @@ key = { PK = "MEMBER#{member_id}", SK = "VISIT#{at | date($zone)}" }
 attributes = { IsPaid = "{is_paid}" }
 "##;
 
-type Item = HashMap<String, AttributeValue>;
-
 fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
@@ -103,20 +101,18 @@ struct Application<'m>(&'m Migration);
 
 impl Application<'_> {
     async fn put(&self, item: Item) {
-        let put = self.0.database.client.put_item().table_name(Database::OKUSURI).set_item(Some(item));
-        put.send().await.unwrap();
+        self.0.put_item(item).await.unwrap();
     }
 
     async fn delete(&self, partition: &str, sort: &str) {
-        let delete = self.0.database.client.delete_item().table_name(Database::OKUSURI);
-        delete.key("PK", s(partition)).key("SK", s(sort)).send().await.unwrap();
+        self.0.delete_item(partition, sort).await.unwrap();
     }
 
     /// The item whose sort key begins so.
     async fn get(&self, partition: &str, begin: &str) -> Item {
         let items = self.0.items().await.unwrap();
         let found = items.into_iter().find(|((of, sort), _)| of == partition && sort.starts_with(begin));
-        found.unwrap_or_else(|| panic!("no {partition} {begin}")).1.into_iter().collect()
+        found.unwrap_or_else(|| panic!("no {partition} {begin}")).1
     }
 }
 
@@ -127,6 +123,12 @@ async fn digest(migration: &mut Migration, table: &str, filter: &str) -> (i64, S
     );
     let row = migration.postgres.client().await.unwrap().query_one(&sql, &[]).await.unwrap();
     (row.get(0), row.get(1))
+}
+
+/// The lines about what is not brought back, in any order.
+fn not_returned(migration: &Migration) -> BTreeSet<String> {
+    let lines = migration.lines("not-returned.jsonl").unwrap();
+    lines.iter().map(serde_json::Value::to_string).collect()
 }
 
 async fn finished(flags: &[&str]) -> Migration {
@@ -203,9 +205,14 @@ async fn way_back_returns_new_data_and_names_the_rest() {
         .await;
     application.put(item("MEMBER#700", "BADGE#gold", "badge", vec![])).await;
 
+    // A dry run changes nothing, a sequence neither, and shows what the rollback does.
+    let sequence = "(SELECT last_value, (SELECT count(*) FROM members) FROM notes_id_seq)";
+    let untouched = digest(&mut migration, sequence, "true").await;
     assert_eq!(migration.phase("rollback", &["--dry-run"]).await.unwrap(), PhaseOutcome::NeedsReview);
-    assert_eq!(digest(&mut migration, "members", "id = 700").await.0, 0);
+    let shown = not_returned(&migration);
+    assert_eq!(digest(&mut migration, sequence, "true").await, untouched);
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
+    assert_eq!(shown, not_returned(&migration));
     let named = migration.lines("not-returned.jsonl").unwrap();
     let mut named: Vec<_> =
         named.iter().map(|line| (line["what"].as_str().unwrap(), line["detail"].as_str().unwrap())).collect();
@@ -277,16 +284,18 @@ async fn way_back_names_refused_rows_and_returns_the_others() {
         note.insert("Title".to_owned(), s(title));
         application.put(note).await;
     }
-    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
-    let mut named = migration.lines("not-returned.jsonl").unwrap();
-    named.sort_by_key(|line| line["owner"].as_str().unwrap().to_owned());
-    for (n, line) in (1..).zip(&named) {
-        assert_eq!((&line["owner"], &line["what"]), (&n.to_string().into(), &"refused".into()), "{line}");
-        assert!(line["partition"] == "notes" && !line["sort"].as_str().unwrap().is_empty(), "{line}");
+    for (flags, returned) in [(&["--dry-run"][..], 0), (&[], 1)] {
+        assert_eq!(migration.phase("rollback", flags).await.unwrap(), PhaseOutcome::NeedsReview);
+        let mut named = migration.lines("not-returned.jsonl").unwrap();
+        named.sort_by_key(|line| line["owner"].as_str().unwrap().to_owned());
+        for (n, line) in (1..).zip(&named) {
+            assert_eq!((&line["owner"], &line["what"]), (&n.to_string().into(), &"refused".into()), "{line}");
+            assert!(line["partition"] == "notes" && !line["sort"].as_str().unwrap().is_empty(), "{line}");
+        }
+        assert_eq!(named.len(), 5, "{named:?}");
+        let found = client.query_one("SELECT count(*) FROM notes WHERE title = 'harmless'", &[]).await.unwrap();
+        assert_eq!(found.get::<_, i64>(0), returned);
     }
-    assert_eq!(named.len(), 5, "{named:?}");
-    let found = client.query_one("SELECT count(*) FROM notes WHERE title = 'harmless'", &[]).await.unwrap();
-    assert_eq!(found.get::<_, i64>(0), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
