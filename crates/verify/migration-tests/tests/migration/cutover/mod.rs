@@ -122,7 +122,7 @@ async fn finished_cutover_refuses_writes_and_rollback_keeps_foreign_items() {
     assert!(migration.items().await.unwrap().len() > 100);
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
     let left: Vec<_> = migration.items().await.unwrap().into_keys().collect();
-    assert_eq!(left, [profile.clone()]);
+    assert_eq!(left, std::slice::from_ref(&profile));
     assert_untouched(&client).await;
 
     // A second rollback finishes.
