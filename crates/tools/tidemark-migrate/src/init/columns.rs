@@ -64,6 +64,7 @@ pub(super) fn why_left_behind(column: &SourceColumn) -> Option<&'static str> {
     match &*column.kind {
         "tsvector" => Some("usually PostgreSQL makes it of other columns. To keep it, give it the type text"),
         "hstore" => Some("PostgreSQL does not read its own JSON of an hstore. To keep it, make it jsonb"),
+        "geometry" => Some("PostgreSQL's JSON of it loses M and digits. To keep it, make it geography, or text"),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use clap::Parser;
-use migration_tests::Migration;
+use migration_tests::{Migration, Postgres};
 use tidemark_migrate::cutover::{Side, Writer};
 use tidemark_migrate::mapping::Mapping;
 use tidemark_migrate::{Command, FailureKind, PhaseOutcome, Product, run_quietly};
@@ -97,6 +97,17 @@ const TYPES: &[(&str, &str, &str)] = &[
     ("pair", "(1,\"a b\")", "(,)"),
 ];
 
+/// Types of PostGIS, which is tried where it is installed.
+const POSTGIS_TYPES: &[(&str, &str, &str)] = &[
+    (
+        "geography",
+        "0101000020E6100000295C8FC2F528F43F0000000000000040",
+        "0101000020E610000000000000000000000000000000000000",
+    ),
+    ("box2d", "BOX(1 2,3 4)", "BOX(0 0,1.5 1)"),
+    ("box3d", "BOX3D(1 2 3,4 5 6)", "BOX3D(0 0 0,1 1 1)"),
+];
+
 /// Types that the server keeps to itself, of which no application has a column.
 const INTERNAL: [&str; 9] = [
     "aclitem",
@@ -110,12 +121,32 @@ const INTERNAL: [&str; 9] = [
     "pg_brin_bloom_summary",
 ];
 
+type Types = [(&'static str, &'static str, &'static str)];
+
+/// A server, and the types of its columns.
+async fn postgres() -> (Postgres, Vec<(&'static str, &'static str, &'static str)>) {
+    let mut postgres = Postgres::start().await.unwrap();
+    let types = if has_postgis(&mut postgres).await { [TYPES, POSTGIS_TYPES].concat() } else { TYPES.to_vec() };
+    (postgres, types)
+}
+
+/// Whether PostGIS is installed: `make verify` says so if it is not. The extension is made.
+async fn has_postgis(postgres: &mut Postgres) -> bool {
+    let client = postgres.client().await.unwrap();
+    let available = "SELECT FROM pg_available_extensions WHERE name = 'postgis'";
+    let is_available = client.query_opt(available, &[]).await.unwrap().is_some();
+    if is_available {
+        client.batch_execute("CREATE EXTENSION postgis").await.unwrap();
+    }
+    is_available
+}
+
 fn column(n: usize) -> String {
     format!("c{n}")
 }
 
-fn schema() -> String {
-    let columns: String = TYPES
+fn schema(types: &Types) -> String {
+    let columns: String = types
         .iter()
         .enumerate()
         .map(|(n, (kind, ..))| {
@@ -125,7 +156,7 @@ fn schema() -> String {
         .collect();
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let values = |second: bool| -> String {
-        TYPES.iter().map(|(_, one, other)| format!(", {}", literal(if second { other } else { one }))).collect()
+        types.iter().map(|(_, one, other)| format!(", {}", literal(if second { other } else { one }))).collect()
     };
     format!(
         "CREATE EXTENSION citext; CREATE EXTENSION ltree; CREATE TYPE mood AS ENUM ('so so', 'it''s bad');
@@ -145,9 +176,9 @@ fn schema() -> String {
     )
 }
 
-fn mapping() -> &'static str {
-    let columns: String = (0..TYPES.len()).map(|n| format!("{} = \"any\"\n", column(n))).collect();
-    let attributes: String = (0..TYPES.len()).map(|n| format!("{0} = \"{{{0}}}\"\n", column(n))).collect();
+fn mapping(types: &Types) -> &'static str {
+    let columns: String = (0..types.len()).map(|n| format!("{} = \"any\"\n", column(n))).collect();
+    let attributes: String = (0..types.len()).map(|n| format!("{0} = \"{{{0}}}\"\n", column(n))).collect();
     let text = format!(
         "[target]\nkey = [\"PK\", \"SK\"]\n[owners.owner]\ntable = \"owners\"\npartitions = [\"OWNER#{{$owner}}\"]
 [tables.owners]\nowner = {{ kind = \"owner\", column = \"id\" }}\ncolumns = {{ id = \"integer\", name = \"text\" }}
@@ -161,8 +192,8 @@ fn mapping() -> &'static str {
 }
 
 /// The rows that differ from the twin's, with the columns.
-async fn differing(client: &Client) -> Vec<String> {
-    let columns: Vec<_> = (0..TYPES.len()).map(column).chain(["note".to_owned()]).collect();
+async fn differing(client: &Client, types: &Types) -> Vec<String> {
+    let columns: Vec<_> = (0..types.len()).map(column).chain(["note".to_owned()]).collect();
     let compared = columns.iter().map(|name| {
         format!("CASE WHEN things.{name}::text IS DISTINCT FROM twin.{name}::text
                  THEN things.id || ' {name}: ' || coalesce(things.{name}::text, 'NULL') || ' instead of ' || coalesce(twin.{name}::text, 'NULL') END")
@@ -176,8 +207,10 @@ async fn differing(client: &Client) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn table_with_every_type_moves_and_returns_unchanged() {
-    let mapping_text = mapping();
-    let mut migration = Migration::of_schema(&schema(), mapping_text).await.unwrap();
+    let (mut postgres, types) = postgres().await;
+    let mapping_text = mapping(&types);
+    postgres.client().await.unwrap().batch_execute(&schema(&types)).await.unwrap();
+    let mut migration = Migration::of_postgres(postgres, mapping_text).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     client.batch_execute("SET extra_float_digits = 1").await.unwrap();
     let all = "SELECT typname::text FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype IN ('b', 'r', 'm')
@@ -208,7 +241,7 @@ async fn table_with_every_type_moves_and_returns_unchanged() {
         }
         client.execute("UPDATE twin SET note = $1", &[&format!("round {round}")]).await.unwrap();
         // Each value is written as PostgreSQL writes it in JSON.
-        for (n, (kind, one, other)) in TYPES.iter().enumerate() {
+        for (n, (kind, one, other)) in types.iter().enumerate() {
             // The JSON null is NULL for a write.
             if *kind == "jsonb" {
                 continue;
@@ -228,18 +261,20 @@ async fn table_with_every_type_moves_and_returns_unchanged() {
             assert!(written.is_ok(), "{to} {json}: {written:?}");
         }
         compared(&migration, to).await;
-        assert_eq!(differing(&client).await, Vec::<String>::new(), "{to}");
+        assert_eq!(differing(&client, &types).await, Vec::<String>::new(), "{to}");
     }
     assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
-    assert_eq!(differing(&client).await, Vec::<String>::new());
+    assert_eq!(differing(&client, &types).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn column_whose_values_do_not_round_trip_is_refused() {
-    let schema = "CREATE EXTENSION hstore; CREATE TABLE owners (id int PRIMARY KEY, extra hstore, list int[]);
-        INSERT INTO owners VALUES (1, 'a=>1', '{1}'), (2, NULL, '[5:6]={7,8}')";
+    let schema = "CREATE EXTENSION hstore; CREATE DOMAIN grade AS int;
+        CREATE TABLE owners (id int PRIMARY KEY, extra hstore, list int[], grade grade);
+        INSERT INTO owners VALUES (1, 'a=>1', '{1}', 7), (2, NULL, '[5:6]={7,8}', 1);
+        ALTER DOMAIN grade ADD CHECK (VALUE < 7) NOT VALID";
     let mapping = "[target]\nkey = [\"PK\", \"SK\"]\n[owners.owner]\ntable = \"owners\"\npartitions = [\"OWNER#{$owner}\"]
-[tables.owners]\nowner = { kind = \"owner\", column = \"id\" }\ncolumns = { id = \"integer\", extra = \"any\", list = \"array\" }
+[tables.owners]\nowner = { kind = \"owner\", column = \"id\" }\ncolumns = { id = \"integer\", extra = \"any\", list = \"array\", grade = \"integer\" }
 [[tables.owners.items]]\ntype = \"owner\"\nkey = { PK = \"OWNER#{id}\", SK = \"OWNER\" }\nattributes = { Extra = \"{extra}\" }";
     let mut migration = Migration::of_schema(schema, mapping).await.unwrap();
     let init = Command::parse_from(["tidemark-migrate", "init", "--source", &migration.postgres.url()]);
@@ -247,8 +282,11 @@ async fn column_whose_values_do_not_round_trip_is_refused() {
     assert!(draft.text.contains("ignore = [\"extra\"]\n# ? extra is left behind"), "{}", draft.text);
     let refused = migration.phase("cutover", &["--to", "capture"]).await.unwrap_err();
     assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
-    for named in ["owners.extra (hstore): PostgreSQL does not read", "owners.list (integer[]): 1 of 2 compared values"]
-    {
+    for named in [
+        "owners.extra (hstore): PostgreSQL writes this type as JSON of its own",
+        "owners.list (integer[]): 1 of 2 compared values",
+        "owners.grade (integer): PostgreSQL does not read its own JSON of a value",
+    ] {
         assert!(refused.detail.contains(named), "{refused}");
     }
     assert!(refused.detail.contains("such as that of the row 2. Correct"), "{refused}");
@@ -257,9 +295,32 @@ async fn column_whose_values_do_not_round_trip_is_refused() {
     assert!(refused.detail.contains("stops: owners.list"), "{refused}");
     assert_eq!(migration.json("rehearsal.json").map_or(0, |steps| steps.as_array().unwrap().len()), 0);
     let ignoring = mapping
-        .replace(", extra = \"any\", list = \"array\"", "")
+        .replace(", extra = \"any\", list = \"array\", grade = \"integer\"", "")
         .replace("{extra}", "{id}")
-        .replace("\ncolumns", "\nignore = [\"extra\", \"list\"]\ncolumns");
+        .replace("\ncolumns", "\nignore = [\"extra\", \"list\", \"grade\"]\ncolumns");
     migration.product.mapping = Some(Box::leak(ignoring.into_boxed_str()));
     assert_eq!(migration.phase("cutover", &["--to", "capture"]).await.unwrap(), PhaseOutcome::Done);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn geometry_is_refused_though_all_its_values_come_back() {
+    let mut postgres = Postgres::start().await.unwrap();
+    if !has_postgis(&mut postgres).await {
+        return;
+    }
+    let schema = "CREATE DOMAIN place AS geometry(Point);
+        CREATE TABLE owners (id int PRIMARY KEY, shape geometry, places place[]);
+        INSERT INTO owners VALUES (1, 'POINT(1 2)', ARRAY['POINT(1 2)'::place])";
+    postgres.client().await.unwrap().batch_execute(schema).await.unwrap();
+    let init = Command::parse_from(["tidemark-migrate", "init", "--source", &postgres.url()]);
+    let mapping = "[target]\nkey = [\"PK\", \"SK\"]\n[owners.owner]\ntable = \"owners\"\npartitions = [\"OWNER#{$owner}\"]
+[tables.owners]\nowner = { kind = \"owner\", column = \"id\" }\ncolumns = { id = \"integer\", shape = \"any\", places = \"any\" }
+[[tables.owners.items]]\ntype = \"owner\"\nkey = { PK = \"OWNER#{id}\", SK = \"OWNER\" }\nattributes = { Shape = \"{shape}\" }";
+    let migration = Migration::of_postgres(postgres, mapping).await.unwrap();
+    let draft = run_quietly(init, &Product { mapping: None, ..migration.product }).await.unwrap();
+    assert!(draft.text.contains("# ? shape is left behind"), "{}", draft.text);
+    let refused = migration.phase("cutover", &["--to", "capture"]).await.unwrap_err();
+    for named in ["owners.shape (geometry): PostgreSQL writes", "owners.places (place[]): PostgreSQL writes"] {
+        assert!(refused.detail.contains(named), "{refused}");
+    }
 }
