@@ -1,8 +1,8 @@
 /** Parses times of day. */
-import { momentMs } from '../shared/format.ts';
-
 /** The most times of a medicine that the server accepts. */
 export const TIMES_MAX = 8;
+
+const DAY_MIN = 24 * 60;
 
 /** Parses `8`, `8:00`, `８時30分` or `20.30` as `HH:MM`. `null` for anything else. */
 export function parseTime(typed: string): string | null {
@@ -26,22 +26,21 @@ export function parseTimes(typed: string): readonly string[] | null {
   return unique.length === 0 || unique.length > TIMES_MAX ? null : unique;
 }
 
-/** `HH:MM` of a moment on this device's clock. */
-export function clockOf(moment: string): string {
-  const at = new Date(momentMs(moment));
-  return [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
-}
-
-/** The last moment with this time on the device's clock that is not after `nowMs`. */
-export function lastClock(hour: number, minute: number, nowMs: number): number {
-  const at = new Date(nowMs);
-  at.setHours(hour, minute, 0, 0);
-  if (at.getTime() > nowMs) at.setDate(at.getDate() - 1);
-  return at.getTime();
-}
-
 /** `HH:MM` of a moment on the clock of a time zone. */
 export function clockInZone(atMs: number, timeZone: string): string {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
   return clock.format(atMs);
+}
+
+/**
+ * The last moment with this time, `HH:MM`, on the clock of a time zone that is not after `nowMs`; a
+ * moment near it if the clock skipped it.
+ */
+export function lastClock(time: string, nowMs: number, timeZone: string): number {
+  const minutes = (clock: string): number => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
+  const back = (minutes(clockInZone(nowMs, timeZone)) - minutes(time) + DAY_MIN) % DAY_MIN;
+  const atMs = (Math.floor(nowMs / 60_000) - back) * 60_000;
+  // The clock may have been changed since then: by half an hour, one hour or two.
+  const moments = [0, -30, 30, -60, 60, -120, 120].map((change) => atMs + change * 60_000);
+  return moments.find((ms) => ms <= nowMs && clockInZone(ms, timeZone) === time) ?? atMs;
 }

@@ -107,9 +107,9 @@ export function formatWeekday(locale: string, epochMs: number, nowMs: number): s
   }).format(epochMs);
 }
 
-/** `10:30`, in the reader's time zone. */
-export function formatClock(locale: string, epochMs: number): string {
-  return new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' }).format(epochMs);
+/** `10:30`, in the reader's time zone or the given one. */
+export function formatClock(locale: string, epochMs: number, timeZone?: string): string {
+  return new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone }).format(epochMs);
 }
 
 /** `5 minutes ago`. A time in the future, which a wrong clock can cause, counts as now. */

@@ -13,7 +13,7 @@ import {
 } from '../../src/okusuri/pendingWrites.ts';
 import { asksBleeding, choiceOf, PACKS } from '../../src/okusuri/regimen.ts';
 import { daysLeft, parseStock } from '../../src/okusuri/stock.ts';
-import { clockInZone, clockOf, lastClock, parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
+import { clockInZone, lastClock, parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
 import { detailTexts, words } from '../../src/okusuri/words.ts';
 import type { Write } from '../../src/okusuri/writeQueue.ts';
 
@@ -60,12 +60,15 @@ test('times are parsed in several formats', () => {
   assert.equal(parseTimes(Array.from({ length: TIMES_MAX + 1 }, (_, i) => i).join(',')), null);
 });
 
-test('a time of day is the last one that is not to come', () => {
-  const now = new Date(2026, 10, 22, 0, 10).getTime();
-  const at = (hour: number, minute: number): string => new Date(lastClock(hour, minute, now)).toISOString();
-  assert.equal(at(0, 5), new Date(2026, 10, 22, 0, 5).toISOString());
-  assert.equal(at(23, 50), new Date(2026, 10, 21, 23, 50).toISOString());
-  assert.equal(clockOf(at(23, 50)), '23:50');
+test('a time of day is the last one that is not to come, in the zone of the user', () => {
+  const at = (time: string, now: string, zone: string): string =>
+    new Date(lastClock(time, Date.parse(now), zone)).toISOString();
+  assert.equal(at('00:05', '2026-11-21T15:10:30Z', 'Asia/Tokyo'), '2026-11-21T15:05:00.000Z');
+  assert.equal(at('23:50', '2026-11-21T15:10:30Z', 'Asia/Tokyo'), '2026-11-21T14:50:00.000Z');
+  // The clock was put forward from 02:00 to 03:00, and back from 03:00 to 02:00.
+  assert.equal(at('01:30', '2026-03-29T02:00:00Z', 'Europe/Berlin'), '2026-03-29T00:30:00.000Z');
+  assert.equal(at('02:30', '2026-03-29T02:00:00Z', 'Europe/Berlin'), '2026-03-29T00:30:00.000Z');
+  assert.equal(at('01:30', '2026-10-25T03:00:00Z', 'Europe/Berlin'), '2026-10-24T23:30:00.000Z');
 });
 
 test('a device is named after its browser and system', () => {
