@@ -50,7 +50,7 @@ test('input in the day sheet survives data that is read meanwhile', async () => 
   await page.getByText('You are offline.').waitFor({ state: 'detached' });
   assert.equal(await sheet.getByRole('textbox', { name: 'Note' }).inputValue(), 'Half a');
   await sheet.getByRole('button', { name: 'Save' }).click();
-  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, note: 'Half a' });
+  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, note: 'Half a', flow: null, symptoms: [] });
   await close();
 });
 
@@ -225,7 +225,10 @@ test('bleeding alone can be recorded today and on an earlier day, and is shown',
   await sheet.getByText('Bleeding only').click();
   await sheet.getByRole('textbox', { name: 'Note' }).fill('A headache');
   await sheet.getByRole('button', { name: 'Save' }).click();
-  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, isTaken: false, note: 'A headache' });
+  await becomes(() => server.changes.at(-1)?.body, {
+    ...{ hasBleeding: true, isTaken: false, note: 'A headache' },
+    ...{ flow: null, symptoms: [] },
+  });
   const day = page.getByRole('gridcell', { name: 'Fri, 20 Nov 2026, bleeding only, not taken, with a note' });
   await day.locator('path.lone-drop').waitFor();
   await page.goto(new URL('/okusuri/?view=history', page.url()).href);
