@@ -84,7 +84,7 @@ impl Wire {
                 let body = json!({"__type": kind, "message": "canceled", "CancellationReasons": reasons});
                 return Ok((400, body.to_string().into_bytes()));
             }
-            let answer = state.answer(&operation, &body);
+            let answer = state.database.answer(&operation, &body);
             state.note(|| format!("{operation}: {}", answer.0));
             if state.strikes("reply lost") {
                 return Err(ConnectorError::io("the connection was closed".into()));

@@ -46,8 +46,6 @@ pub(super) struct State {
     pub(super) is_stormy: bool,
     /// How likely each fault is in this game.
     fault_rates: BTreeMap<&'static str, f64>,
-    /// The last answer of each eventually consistent query.
-    answers: BTreeMap<Vec<u8>, (u16, Vec<u8>)>,
     /// Invocations, requests and messages on their way.
     pub(super) under_way: usize,
     pub(super) posts: u64,
@@ -61,7 +59,7 @@ pub(super) struct State {
 }
 
 /// A kind of fault and how likely it may at most be, each time that it could strike.
-const FAULTS: [(&str, f64); 15] = [
+const FAULTS: [(&str, f64); 14] = [
     ("message lost", 0.05),
     ("message twice", 0.05),
     ("post lost", 0.05),
@@ -74,7 +72,6 @@ const FAULTS: [(&str, f64); 15] = [
     ("reply lost", 0.04),
     ("throttled", 0.04),
     ("conflict", 0.15),
-    ("old read", 0.3),
     ("slept", 0.05),
     ("stayed silent", 0.5),
 ];
@@ -98,21 +95,6 @@ impl State {
             *self.faults.entry(fault).or_default() += 1;
         }
         strikes
-    }
-
-    /// What the table answers. An eventually consistent query may get its last answer again,
-    /// however old that is.
-    pub(super) fn answer(&mut self, operation: &str, body: &[u8]) -> (u16, Vec<u8>) {
-        if let Some(old) = self.answers.get(body).cloned()
-            && self.strikes("old read")
-        {
-            return old;
-        }
-        let answer = self.database.answer(operation, body);
-        if operation == "Query" && !String::from_utf8_lossy(body).contains(r#""ConsistentRead":true"#) {
-            self.answers.insert(body.to_vec(), answer.clone());
-        }
-        answer
     }
 
     /// Mostly a few milliseconds, now and then a few hundred, so that messages overtake each other.
@@ -156,7 +138,6 @@ impl World {
             sockets: BTreeMap::new(),
             is_stormy: true,
             fault_rates,
-            answers: BTreeMap::new(),
             under_way: 0,
             posts: 0,
             solved: 0,
