@@ -9,3 +9,9 @@ export const SYMPTOMS = [
   ...(['cramps', 'back-pain', 'headache', 'nausea', 'bloating'] as const),
   ...(['tender-breasts', 'tiredness', 'mood', 'dizziness'] as const),
 ] satisfies readonly Symptom[];
+
+/** A change of a day's flow and symptoms; `null` takes the flow back. */
+export interface DetailsChange {
+  readonly flow?: Flow | null;
+  readonly symptoms?: readonly Symptom[];
+}
