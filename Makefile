@@ -65,7 +65,7 @@ binaries:
 	@# dependencies the same features as in the tests; otherwise both would compile them.
 	MAKEFLAGS= cargo build --locked --workspace $(if $(ALL_FEATURES),,--no-default-features) --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local tidemark $(notdir $(wildcard crates/functions/*/*)) $(MORE))
 
-test: page ## Test each behaviour once, or one system: SYSTEM=game
+test: requires ## Test each behaviour once, or one system: SYSTEM=game
 	scripts/test $(SYSTEM)
 
 verify: ## Run everything else that proves the suite: PART="migration deploy", SEEDS=new

@@ -42,3 +42,33 @@ install_package() {
     echo "Installing $2"
     "${as_root[@]}" apt-get update -qq && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$1" >/dev/null
 }
+
+# `beside NAME COMMAND [ARGUMENT...]` runs a command beside those that follow; its output is kept for
+# `end_beside`. At the script's end it is stopped.
+beside_names=() beside_pids=() beside_logs=
+beside() {
+    [ -n "$beside_logs" ] || beside_logs=$(mktemp -d)
+    trap stop_beside EXIT
+    # Job control gives each its own process group.
+    set -m
+    "${@:2}" </dev/null >"$beside_logs/${#beside_names[@]}" 2>&1 &
+    set +m
+    beside_names+=("$1")
+    beside_pids+=($!)
+}
+stop_beside() {
+    local pid
+    for pid in ${beside_pids[@]+"${beside_pids[@]}"}; do kill -- "-$pid" 2>/dev/null || true; done
+    rm -rf "$beside_logs"
+}
+# Waits for the commands beside, prints their output, and fails if one failed.
+end_beside() {
+    local index failed=()
+    for index in "${!beside_names[@]}"; do
+        step "Output of ${beside_names[$index]}, which ran beside the steps above"
+        wait "${beside_pids[$index]}" || failed+=("${beside_names[$index]}")
+        cat "$beside_logs/$index"
+    done
+    beside_names=() beside_pids=()
+    [ ${#failed[@]} -eq 0 ] || die "Failed, see above:" "${failed[@]}"
+}

@@ -55,6 +55,7 @@ const env = {
     CARGO_NET_OFFLINE: "true",
     // As the workspace compiles its dependencies, so that some are shared.
     CARGO_PROFILE_DEV_DEBUG: "0",
+    CARGO_PROFILE_DEV_LTO: "off",
     TIDEMARK_PORT: "0",
     TIDEMARK_DYNAMODB_PORT: "0",
     TIDEMARK_S3_PORT: "0",
