@@ -20,9 +20,36 @@ async function attempt(page, name) {
   await page.getByRole('button', { name, disabled: false }).waitFor({ timeout: 360_000 });
 }
 
+/**
+ * What the panel has shown while a trial ran: the exact counter's number, what it has gained, the
+ * verdict, and whether all clicks are stored.
+ *
+ * @typedef {{ exact: number, gained: number, verdict: string, isStored: boolean }} Shown
+ */
+
+/** Runs in the page: notes each state of a running trial, so that none is missed. */
+function observe() {
+  /** @type {Shown[]} */
+  const shown = [];
+  const note = () => {
+    const row = document.querySelector('[data-testid=trials] tbody tr');
+    if (!row?.querySelector('th .soft')) return;
+    // "1,000 → 1,070 +70"
+    const [, exact, gained] = (row.querySelectorAll('td')[1]?.textContent?.match(/[\d,]+/g) ?? []).map((text) =>
+      Number(text.replaceAll(',', '')),
+    );
+    if (exact === undefined || gained === undefined) throw new Error('the row of a trial has another form');
+    const verdict = document.querySelector('.exact .verdict')?.textContent ?? '';
+    shown.push({ exact, gained, verdict, isStored: document.querySelector('[data-phase=counting]') !== null });
+  };
+  new MutationObserver(note).observe(document.body, { childList: true, subtree: true, characterData: true });
+  Object.assign(globalThis, { takeShown: () => shown.splice(0) });
+}
+
 test('each fault leaves the exact total right, and a repeated batch leaves the usual counter wrong', async () => {
   const { page, close } = await open();
   let { total } = await figures(page);
+  await page.evaluate(observe);
   let surplus = 0;
   for (const [name, clicks] of /** @type {const} */ ([
     ['Deliver a batch twice', 100],
@@ -35,6 +62,14 @@ test('each fault leaves the exact total right, and a repeated batch leaves the u
     await attempt(page, name);
     total += clicks;
     assert.equal(await number(page, 'exact'), total, name);
+    const shown = /** @type {Shown[]} */ (await page.evaluate('takeShown()'));
+    for (const { exact, gained, verdict } of shown) {
+      assert.equal(exact, total - clicks + gained, name);
+      assert.equal(verdict, gained < clicks ? `${(clicks - gained).toLocaleString('en-GB')} to come` : 'exact', name);
+    }
+    // The panel tells what is missing while the function is stopped, and moves while clicks come.
+    if (name.startsWith('Stop')) assert.ok(shown.some(({ isStored, gained }) => isStored && gained < clicks));
+    if (name === 'Click 1,000 times') assert.ok(shown.some(({ gained }) => gained > 0 && gained < clicks));
     const before = surplus;
     surplus = (await number(page, 'usual')) - total;
     if (name === 'Click 1,000 times' || name.startsWith('Stop')) assert.equal(surplus, before, name);
