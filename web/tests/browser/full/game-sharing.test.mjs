@@ -150,21 +150,3 @@ test('a reaction is sent once, counts those of others, and ends with the turn', 
   await page.getByRole('button', { name: 'Funny (2)' }).waitFor({ state: 'detached' });
   await close();
 });
-
-test('a game without points shows who guessed the word, and no points', async () => {
-  const { server, page, close } = await sit('room-drawing-guesser', chie);
-  const { settings, turn } = server.room;
-  await server.show('room-reveal', {
-    settings: { ...settings, scoring: 'none' },
-    turn: {
-      ...turn,
-      phase: 'reveal',
-      answer: 'えんぴつ',
-      awards: [],
-      solvers: [{ playerId: bunta, points: 0 }],
-    },
-  });
-  await page.getByTestId('reveal').getByText('Guessed by ぶんた').waitFor();
-  assert.doesNotMatch(await page.getByTestId('players').first().innerText(), /points/);
-  await close();
-});

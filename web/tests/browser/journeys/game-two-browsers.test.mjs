@@ -1,4 +1,4 @@
-/** Two players, a spectator and then a stranger see a game of the running stack, each in a browser. */
+/** Two players, a spectator and then a stranger in games of the running stack, each in a browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { becomes, until, useBrowser } from '../harness.mjs';
@@ -33,8 +33,14 @@ function observers() {
     return { text: shown() ?? '', picture: await picture() };
   }
 
-  Object.assign(globalThis, { picture, reveal });
+  Object.assign(globalThis, { picture, reveal, tones: 0 });
+  // Counts the tones instead of playing them.
+  OscillatorNode.prototype.start = () => void (/** @type {any} */ (globalThis).tones++);
+  OscillatorNode.prototype.stop = () => {};
 }
+
+/** @param {Page} page @returns {Promise<number>} */
+const tones = (page) => page.evaluate('tones');
 
 /** Opens a page with the observers. @param {string} [at] */
 const visit = (at) => open({ ...(at && { at }), prepare: (page) => page.addInitScript(observers) });
@@ -71,7 +77,7 @@ async function choose(page) {
   return word;
 }
 
-test('players and a spectator see one picture, strangers the shared game', async () => {
+test('players see and hear one game, strangers the shared one, and a rematch has no points', async () => {
   const host = await visit();
   await host.page.getByLabel('Your name').fill('あんず');
   await host.page.getByLabel('Rounds').selectOption('1');
@@ -116,12 +122,16 @@ test('players and a spectator see one picture, strangers the shared game', async
   for (const { page } of [host, guest, onlooker])
     for (const name of ['Like (1)', 'Funny (1)']) await page.getByRole('button', { name }).waitFor();
 
-  // A reload restores the seat and the picture.
+  // A reload restores the seat and the picture, and leaves the sounds off.
+  const sounds = (/** @type {boolean} */ pressed) => guest.page.getByRole('button', { name: 'Sounds', pressed });
+  await sounds(true).click();
   await guest.page.reload();
+  await sounds(false).waitFor();
   const field = guest.page.getByLabel('Your guess');
   await field.fill('ちがうことば');
   await field.press('Enter');
   await host.page.getByTestId('chat').getByText('ちがうことば').waitFor();
+  await becomes(() => tones(host.page), 1);
   assert.deepEqual(await samePicture(host.page, guest.page), picture);
   // As a word of its own: "ear" is also in "clear".
   const answer = new RegExp(`(?<!\\p{L})${word}(?!\\p{L})`, 'iu');
@@ -139,6 +149,14 @@ test('players and a spectator see one picture, strangers the shared game', async
     assert.match(revealed.text, answer);
     assert.deepEqual(revealed.picture, picture);
   }
+  // The right guess and the end of the turn, if they come apart, or the end alone.
+  await until(
+    () => tones(host.page),
+    (heard) => heard === 3 || heard === 5,
+  );
+  assert.equal(await tones(guest.page), 0);
+  await sounds(false).click();
+  await becomes(() => tones(guest.page), 1);
 
   await choose(guest.page);
   await guest.page.getByRole('button', { name: 'Skip this turn' }).click();
@@ -170,5 +188,17 @@ test('players and a spectator see one picture, strangers the shared game', async
   await becomes(() => samePicture(stranger.page), picture);
   await stranger.page.getByRole('button', { name: 'Play too' }).waitFor();
   await stranger.close();
+
+  // A rematch without points.
+  await host.page.getByRole('button', { name: 'Play again' }).click();
+  await host.page.getByLabel('Points').selectOption('none');
+  await guest.page.getByRole('button', { name: 'Join the rematch' }).click();
+  await guest.page.getByText('No points').waitFor();
+  await guest.page.getByRole('button', { name: 'I’m ready' }).click();
+  await host.page.getByRole('button', { name: 'Start game' }).click();
+  await field.fill(await choose(host.page));
+  await field.press('Enter');
+  await guest.page.getByTestId('reveal').getByText('Guessed by ぶんた').waitFor();
+  assert.doesNotMatch(await host.page.getByTestId('players').first().innerText(), /points/);
   for (const { close } of [host, guest, onlooker]) await close();
 });

@@ -27,8 +27,8 @@ async function mailedCode(page, email) {
   return code;
 }
 
-/** Signs in as a new user, and returns the address. @param {Page} page */
-async function signIn(page) {
+/** Signs in as a new user, chooses a regimen, and returns the address. @param {Page} page @param {string} [regimen] */
+async function signIn(page, regimen = 'Continuous, with rest rules') {
   const email = `${unique('mio')}@example.org`;
   await page.getByLabel('Email address').fill(email);
   await page.getByRole('button', { name: 'Send me a code' }).click();
@@ -40,7 +40,9 @@ async function signIn(page) {
   await page.getByText('You have 4 attempts left.').waitFor();
   await field.fill(code);
   await page.getByRole('heading', { name: 'How do you take your medicine?' }).waitFor();
-  await page.getByRole('radio', { name: 'Continuous, with rest rules' }).check();
+  await page.getByText('This is no medical advice.').waitFor();
+  assert.equal(await page.getByRole('radio', { name: 'Medicines only' }).isChecked(), true);
+  await page.getByRole('radio', { name: regimen }).check();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByTestId('take').waitFor();
   return email;
@@ -53,7 +55,7 @@ const ZONE = [14, 15].includes(new Date().getUTCHours()) ? 'Europe/Berlin' : 'As
 const realDay = (days = 0) =>
   new Intl.DateTimeFormat('en-CA', { timeZone: ZONE }).format(Date.now() + days * 86_400_000);
 
-test('signing in with a code, recording today and an earlier day, and signing out', async () => {
+test('a user signs in with a code, records days, reads the doctor’s page and signs out', async () => {
   const { page, context, close } = await visit({ timezoneId: ZONE, viewport: viewports.phone });
   const email = await signIn(page);
   await page.getByRole('img', { name: '0 days in a row; your best is 0.' }).waitFor();
@@ -117,6 +119,17 @@ test('signing in with a code, recording today and an earlier day, and signing ou
     .getByText(/^1 tablet · taken at \d\d:\d\d$/)
     .waitFor();
 
+  await page.getByRole('link', { name: 'History' }).click();
+  await page.getByRole('link', { name: 'Page for the doctor' }).click();
+  await page.getByTestId('report-regimen').getByText('Continuous, with rest rules').waitFor();
+  await page.getByTestId('medicine-adherence').getByText('1 tablet · 00:00, 23:59').waitFor();
+  await page.getByTestId('bleeding').getByText(/ · 1 day$/).waitFor();
+  await page.getByRole('row', { name: /^Flow/ }).getByText('heavy').waitFor();
+  for (const name of [/^headache/i, /^cramps/i, /^mood changes/i])
+    await page.getByTestId('symptoms').getByRole('row', { name }).waitFor();
+  await page.getByLabel('With my notes').check();
+  await page.getByText('In the evening').waitFor();
+
   const cookies = await context.cookies();
   assert.ok(cookies.some(({ httpOnly, sameSite, path }) => httpOnly && sameSite === 'Lax' && path === '/okusuri'));
   await page.getByRole('link', { name: 'Settings' }).click();
@@ -135,9 +148,11 @@ test('signing in with a code, recording today and an earlier day, and signing ou
   await close();
 });
 
-test('a medicine as needed counts down, and a new pack is added', async () => {
+test('without bleeding, a medicine as needed counts down, and a new pack is added', async () => {
   const { page, close } = await visit({ timezoneId: ZONE, viewport: viewports.phone });
-  await signIn(page);
+  await signIn(page, 'Medicines only');
+  await page.getByTestId('take-bleeding').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Bleeding only' }).waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('button', { name: 'Add a medicine' }).click();
   const form = page.getByRole('form', { name: 'New medicine' });
