@@ -132,5 +132,6 @@ mod tests {
         assert_eq!(TimeLimit::new(300).map(TimeLimit::get), Ok(300));
         assert!(RoundCount::new(0).is_err() && RoundCount::new(11).is_err());
         assert!(PlayerCount::new(1).is_err() && PlayerCount::new(2).is_ok());
+        assert!(PlayerCount::new(10).is_ok() && PlayerCount::new(11).is_err());
     }
 }

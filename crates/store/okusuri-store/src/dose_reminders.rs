@@ -32,6 +32,8 @@ pub struct DueDose {
     pub date: Date,
     /// The time that it goes by.
     pub time: Time,
+    /// Whether a new pack of the medicine is to be bought.
+    pub is_low: bool,
 }
 
 /// What a user's doses ask for.
@@ -56,11 +58,10 @@ impl Reminders {
         now: Timestamp,
     ) -> Result<DoseAsks, StoreError> {
         let mut doses = self.doses.asking(user, zone, now).await?;
-        doses.sort_by_key(|(_, date, dose)| (*date, dose.time));
-        let first = |after| doses.iter().filter_map(|(_, _, dose)| dose.next_ask(after)).min();
+        doses.sort_by_key(|(due, _)| (due.date, due.time));
+        let first = |after| doses.iter().filter_map(|(_, dose)| dose.next_ask(after)).min();
         let (first, next) = (first(after), first(now.max(after)));
-        let due = doses.into_iter().filter(|(_, _, dose)| dose.asks_at(after, now));
-        let due = due.map(|(medicine, date, dose)| DueDose { name: medicine.name, date, time: dose.time });
+        let due = doses.into_iter().filter(|(_, dose)| dose.asks_at(after, now)).map(|(due, _)| due);
         Ok(DoseAsks { due: due.collect(), first, next })
     }
 

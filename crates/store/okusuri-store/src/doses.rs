@@ -12,6 +12,7 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
+use super::dose_reminders::DueDose;
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{MedicineError, Medicines};
 use super::rows::{self, DoseMark, Former, Medicine, Row as _, read};
@@ -154,10 +155,8 @@ impl Doses {
             false => RecordedDoses::new(),
         };
         let supply = |medicine: Medicine| {
-            let Some(stock) = medicine.stock.map(Stock::from) else { return Ok((medicine, None)) };
-            let plan = plan(&medicine)?;
-            let doses = plan.doses(today, &records(&recorded, &medicine, today), zone, now);
-            Ok((medicine, Some(plan.supply(&stock, &doses, today))))
+            let supply = supply(&medicine, &plan(&medicine)?, &recorded, (zone, now));
+            Ok((medicine, supply))
         };
         medicines.into_iter().map(supply).collect()
     }
@@ -191,13 +190,14 @@ impl Doses {
         Ok(days.filter(|(_, of_day)| !of_day.is_empty()).collect())
     }
 
-    /// The doses of the days that may still ask at `now` or later, of each medicine.
+    /// The doses of the days that may still ask at `now` or later, of each medicine, with whether its
+    /// stock is low.
     pub(super) async fn asking(
         &self,
         user: &UserId,
         zone: &TimeZone,
         now: Timestamp,
-    ) -> Result<Vec<(Medicine, Date, Dose)>, StoreError> {
+    ) -> Result<Vec<(DueDose, Dose)>, StoreError> {
         let medicines = self.medicines.all(user).await?;
         let today = local_date(now, zone);
         // A user who moved west may have recorded doses of tomorrow.
@@ -210,9 +210,11 @@ impl Doses {
         let mut asking = Vec::new();
         for medicine in medicines {
             let plan = plan(&medicine)?;
+            let is_low = supply(&medicine, &plan, &recorded, (zone, now)).is_some_and(|supply| supply.is_low);
             for date in asking_days(medicine.from, zone, now) {
                 let doses = plan.doses(date, &records(&recorded, &medicine, date), zone, now);
-                asking.extend(doses.into_iter().map(|dose| (medicine.clone(), date, dose)));
+                let due = |dose: &Dose| DueDose { name: medicine.name.clone(), date, time: dose.time, is_low };
+                asking.extend(doses.into_iter().map(|dose| (due(&dose), dose)));
             }
         }
         Ok(asking)
@@ -265,6 +267,18 @@ impl Doses {
 fn records(recorded: &RecordedDoses, medicine: &Medicine, date: Date) -> Vec<(Time, DoseRecord)> {
     let of_day = recorded.get(&(date, medicine.medicine_id.clone())).into_iter().flatten();
     of_day.map(|(time, record, _)| (*time, *record)).collect()
+}
+
+/// How long the stock of a medicine lasts, if it has one.
+fn supply(
+    medicine: &Medicine,
+    plan: &Plan,
+    recorded: &RecordedDoses,
+    (zone, now): (&TimeZone, Timestamp),
+) -> Option<Supply> {
+    let stock = Stock::from(medicine.stock?);
+    let today = local_date(now, zone);
+    Some(plan.supply(&stock, &plan.doses(today, &records(recorded, medicine, today), zone, now), today))
 }
 
 /// The medicine after a record of one of its doses, and the units that the record has taken out of its

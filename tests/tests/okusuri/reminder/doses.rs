@@ -1,6 +1,8 @@
 //! Reminders of doses: when they are sent, how often, and how.
 
-use domain::okusuri::{DOSE_MESSAGES_MAX, DoseRecord, Language};
+use std::collections::BTreeMap;
+
+use domain::okusuri::{DOSE_MESSAGES_MAX, DoseRecord, Language, Stock};
 use okusuri_store::rows::{DoseReminder, Medicine};
 use okusuri_store::{DoseKey, DoseReminderChange, Doses};
 use tests::okusuri::medicine;
@@ -69,9 +71,24 @@ async fn a_dose_asks_in_its_minute_and_twice_more() {
     }
     assert_eq!(asked, [0, 30, 60]);
     let first = scene.service.received().unwrap().remove(0);
-    assert_eq!(first.content, json!({ "kind": "dose", "times": ["08:00"], "names": ["Iron"], "count": 1 }));
+    assert_eq!(first.content, json!({ "kind": "dose", "times": ["08:00"], "names": ["Iron"], "low": [], "count": 1 }));
     assert_eq!((first.time_to_live.as_str(), first.topic.as_str()), ("1800", "dose"));
     assert_eq!(scene.dose_reminder(&ann).await.due_at, Some(at("2026-11-23T23:00:00Z")));
+}
+
+#[tokio::test]
+async fn dose_message_names_the_medicine_to_buy() {
+    let scene = Scene::new().await;
+    for (id, left) in [("ann", 7), ("bob", 9)] {
+        let user = scene.taker(id).await;
+        let medicine = medicine(&user, &["08:00".parse().unwrap()], "2026-11-01").unwrap();
+        let stock = Stock { left, per_dose: 1, pack_size: 28, warn_days: 7, packs: 0 };
+        put(&scene.db.client, &Medicine { stock: Some(stock.into()), ..medicine }).await.unwrap();
+    }
+    assert_eq!(scene.run(MORNING).await.reminded, 2);
+    let received = scene.service.received().unwrap();
+    let low: BTreeMap<_, _> = received.iter().map(|one| (one.browser.as_str(), one.content["low"].clone())).collect();
+    assert_eq!(low, BTreeMap::from([("ann", json!(["Iron"])), ("bob", json!([]))]));
 }
 
 #[tokio::test]

@@ -60,6 +60,7 @@ interface Message {
   readonly kind?: unknown;
   readonly times?: unknown;
   readonly names?: unknown;
+  readonly low?: unknown;
   readonly count?: unknown;
 }
 
@@ -78,6 +79,7 @@ const WORDS: Readonly<Record<'en' | 'ja', Readonly<Record<Kind, string>>>> = {
     test: 'テスト通知です。リマインダーはこのように届きます。',
   },
 };
+const BUY = { en: (names: string) => `Buy soon: ${names}`, ja: (names: string) => `残りわずか：${names}` } as const;
 const TITLES = { en: 'Okusuri', ja: 'おくすり' } as const;
 
 /**
@@ -89,19 +91,21 @@ async function language(): Promise<'en' | 'ja'> {
   return (left ?? navigator.language).startsWith('ja') ? 'ja' : 'en';
 }
 
-/** The times, and the medicines as far as the message names them. */
-function doses(of: 'en' | 'ja', { times, names, count }: Message): string {
+/** The times, and the medicines as far as the message names them; then those to buy. */
+function doses(of: 'en' | 'ja', { times, names, low, count }: Message): string[] {
   const some = Array.isArray(names) ? names : [];
   const more = typeof count === 'number' && count > some.length ? [`+${count - some.length}`] : [];
-  const parts = [Array.isArray(times) ? times.join(', ') : '', [...some, ...more].join(of === 'ja' ? '、' : ', ')];
-  return parts.filter((part) => part !== '').join(' · ');
+  const listed = (all: readonly unknown[]) => all.join(of === 'ja' ? '、' : ', ');
+  const parts = [Array.isArray(times) ? times.join(', ') : '', listed([...some, ...more])];
+  const buy = Array.isArray(low) && low.length > 0 ? BUY[of](listed(low)) : '';
+  return [parts.filter((part) => part !== '').join(' · '), buy].filter((line) => line !== '');
 }
 
 async function show(kind: Kind, message: Message): Promise<void> {
   const of = await language();
   const said = WORDS[of][kind];
   await self.registration.showNotification(TITLES[of], {
-    body: kind === 'dose' ? [said, doses(of, message)].join('\n').trim() : said,
+    body: kind === 'dose' ? [said, ...doses(of, message)].join('\n') : said,
     lang: of,
     tag: kind,
     icon: `${PAGE}icon-192.png`,

@@ -59,9 +59,9 @@ test('every push shows a notification in the language of the page', async () => 
     ],
     ['not JSON', 'reminder', '今日の記録がまだありません。タップして記録してください。'],
     [
-      JSON.stringify({ kind: 'dose', times: ['08:00', '08:20'], names: ['鉄剤', '葉酸'], count: 3 }),
+      JSON.stringify({ kind: 'dose', times: ['08:00', '08:20'], names: ['鉄剤', '葉酸'], low: ['鉄剤'], count: 3 }),
       'dose',
-      'おくすりの時間です。\n08:00, 08:20 · 鉄剤、葉酸、+1',
+      'おくすりの時間です。\n08:00, 08:20 · 鉄剤、葉酸、+1\n残りわずか：鉄剤',
     ],
     [JSON.stringify({ kind: 'test' }), 'test', 'テスト通知です。リマインダーはこのように届きます。'],
   ]) {

@@ -123,7 +123,10 @@ test('a user signs in with a code, records days, reads the doctor’s page and s
   await page.getByRole('link', { name: 'Page for the doctor' }).click();
   await page.getByTestId('report-regimen').getByText('Continuous, with rest rules').waitFor();
   await page.getByTestId('medicine-adherence').getByText('1 tablet · 00:00, 23:59').waitFor();
-  await page.getByTestId('bleeding').getByText(/ · 1 day$/).waitFor();
+  await page
+    .getByTestId('bleeding')
+    .getByText(/ · 1 day$/)
+    .waitFor();
   await page.getByRole('row', { name: /^Flow/ }).getByText('heavy').waitFor();
   for (const name of [/^headache/i, /^cramps/i, /^mood changes/i])
     await page.getByTestId('symptoms').getByRole('row', { name }).waitFor();

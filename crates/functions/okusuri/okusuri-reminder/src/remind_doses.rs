@@ -58,10 +58,18 @@ pub(crate) async fn remind_if_due(
     send_mail(service, user, (&reminder, &profile), &due, now).await
 }
 
+/// Of the medicines that it names, the message also says which to buy: no further name appears on a
+/// locked screen.
 fn content(due: &[DueDose]) -> String {
-    let names = due.iter().take(NAMES_MAX).map(|dose| dose.name.chars().take(NAME_CHARS_MAX).collect::<String>());
+    let name = |dose: &DueDose| dose.name.chars().take(NAME_CHARS_MAX).collect::<String>();
+    let named = || due.iter().take(NAMES_MAX);
+    let names: Vec<_> = named().map(name).collect();
+    let mut low: Vec<_> = named().filter(|dose| dose.is_low).map(name).collect();
+    // A medicine with two open doses is bought once.
+    low.sort();
+    low.dedup();
     let times: Vec<_> = times(due).into_iter().map(clock_time).collect();
-    json!({ "kind": "dose", "times": times, "names": names.collect::<Vec<_>>(), "count": due.len() }).to_string()
+    json!({ "kind": "dose", "times": times, "names": names, "low": low, "count": due.len() }).to_string()
 }
 
 /// The different times of doses, earliest first.
