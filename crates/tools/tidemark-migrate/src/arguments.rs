@@ -104,8 +104,7 @@ impl MappingArguments {
     pub(crate) fn world(&self, product: &Product, run: &str, as_of: Timestamp) -> Result<World, Failure> {
         let mapping = self.file.read(product)?;
         let parameters = self.parameters(&mapping)?;
-        let extension = product.extension.map(|make| make(&parameters)).transpose().map_err(option)?;
-        Ok(World::new(mapping, extension, (run, as_of), self.source_zone.clone(), parameters))
+        Ok(World::new(mapping, product.extension(&parameters)?, (run, as_of), self.source_zone.clone(), parameters))
     }
 
     fn parameters(&self, mapping: &Mapping) -> Result<Parameters, Failure> {

@@ -79,9 +79,11 @@ impl Product {
     pub fn world(&self, source_zone: TimeZone, parameters: Parameters, as_of: Timestamp) -> Result<World, Failure> {
         let text = self.mapping.ok_or_else(|| FailureKind::Options.because("the program has no mapping"))?;
         let mapping = Mapping::read(text, self.conversions).map_err(|errors| FailureKind::Mapping.because(errors))?;
-        let extension = self.extension.map(|make| make(&parameters)).transpose();
-        let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
-        Ok(World::new(Arc::new(mapping), extension, ("", as_of), source_zone, parameters))
+        Ok(World::new(Arc::new(mapping), self.extension(&parameters)?, ("", as_of), source_zone, parameters))
+    }
+
+    pub(crate) fn extension(&self, parameters: &Parameters) -> Result<Option<Arc<dyn Extension>>, Failure> {
+        self.extension.map(|make| make(parameters)).transpose().map_err(|why| FailureKind::Options.because(why))
     }
 }
 
@@ -137,6 +139,13 @@ pub struct Report {
     pub json: Value,
     /// For people.
     pub text: String,
+}
+
+impl Report {
+    pub(crate) fn new(json: Value, text: String, needs_review: bool) -> Self {
+        let outcome = if needs_review { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
+        Self { outcome, json, text }
+    }
 }
 
 /// The whole program: reads the command line, runs the phase, prints its report or its error.

@@ -129,6 +129,5 @@ fn report(steps: &[Step]) -> Report {
         text.push_str(&format!("\n{command} ({seconds:.1} s{mark}): {}", of_step.replace('\n', "\n  ")));
     }
     let json: Value = json!({ "phase": "rehearse", "seconds": total, "steps": steps });
-    let outcome = if needs_review { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
-    Report { outcome, json, text }
+    Report::new(json, text, needs_review)
 }

@@ -13,7 +13,7 @@ use crate::cutover::{DIFFERENCES, PARALLEL, Phase, Side, Sides, SidesArguments, 
 use crate::item::Key;
 use crate::row::Row;
 use crate::run::Run;
-use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use crate::{Failure, FailureKind, Report};
 
 /// The name of the file with the changes that were set aside.
 const SET_ASIDE: &str = "set-aside.jsonl";
@@ -126,8 +126,7 @@ async fn repair_differences(run: &Run, sides: &Sides, phase: Phase) -> Result<Re
         text.push_str(&format!(" {late} users were written all the time: run the same command again."));
     }
     let json = json!({ "phase": "repair", "users": repaired, "items": items, "late": late });
-    let outcome = if late > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
-    Ok(Report { outcome, json, text })
+    Ok(Report::new(json, text, late > 0))
 }
 
 /// Refuses to remove an attribute from all items of a type: rather a column of PostgreSQL has
@@ -181,8 +180,7 @@ async fn repair_user(run: &Run, sides: &Sides, user: &str, is_set_aside: bool) -
     }
     let text = format!("{replicated} changes of user {user} were replicated, and {set_aside} are in {SET_ASIDE}.");
     let json = json!({ "phase": "repair", "user": user, "replicated": replicated, "setAside": set_aside });
-    let outcome = if set_aside > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
-    Ok(Report { outcome, json, text })
+    Ok(Report::new(json, text, set_aside > 0))
 }
 
 fn line(to: Side, entry: &OutboxEntry, failure: &Failure) -> Result<serde_json::Value, Failure> {

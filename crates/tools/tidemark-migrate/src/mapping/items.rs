@@ -11,11 +11,11 @@ use super::code::{Code, Template};
 use super::evaluate::{Evaluation, Parameters, World};
 use super::table::{ItemSpec, Preference, Table};
 use super::value::Value;
+use crate::Failure;
 use crate::command::Product;
 use crate::item::{AS_OF, Attributes, ITEM_BYTES_MAX, Item, Key, RUN, VERSION, bytes, text};
 use crate::reject::{Reason, Reject};
 use crate::row::{Cell, Columns, Row};
-use crate::{Failure, FailureKind};
 
 /// [The most bytes of a partition key, and of a sort
 /// key](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
@@ -243,9 +243,7 @@ impl World {
     /// A mapping without a run, to evaluate expressions over items.
     pub(crate) fn of_items(mapping: Arc<Mapping>, product: &Product) -> Result<Self, Failure> {
         let parameters = Parameters::default();
-        let extension = product.extension.map(|make| make(&parameters)).transpose();
-        let extension = extension.map_err(|why| FailureKind::Options.because(why))?;
-        Ok(Self::new(mapping, extension, ("", Timestamp::UNIX_EPOCH), TimeZone::UTC, parameters))
+        Ok(Self::new(mapping, product.extension(&parameters)?, ("", Timestamp::UNIX_EPOCH), TimeZone::UTC, parameters))
     }
 
     /// The key that templates over an item's attributes give; `None` if there is none.

@@ -9,8 +9,8 @@ use tokio_postgres::Client;
 use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::mapping::Table;
-use crate::source::{Restricted, Schema, Server, connect, quoted, source_failure};
-use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use crate::source::{Restricted, Schema, Server, connect, source_failure};
+use crate::{Failure, FailureKind, Report};
 
 /// The source, the mapping and its parameters.
 #[derive(Debug, Args)]
@@ -54,8 +54,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     }
     let json =
         json!({ "phase": "preflight", "stops": stops, "warnings": warnings, "tablesLeftBehind": schema.left_behind });
-    let outcome = if stops.is_empty() && warnings.is_empty() { PhaseOutcome::Done } else { PhaseOutcome::NeedsReview };
-    Ok(Report { outcome, json, text })
+    Ok(Report::new(json, text, !(stops.is_empty() && warnings.is_empty())))
 }
 
 /// Refuses a cutover that would fail later.
@@ -93,7 +92,7 @@ async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
     for table in schema.mapping.owned() {
         // `Schema::check` names tables that are missing.
         if schema.columns.contains_key(&table.name) {
-            if find_in_table(client, schema, (&table.name, &schema.key_columns(table)), &mut findings).await? {
+            if find_in_table(client, schema, table, &mut findings).await? {
                 round_trip::find(client, schema, table, &mut findings).await?;
             }
             find_unindexed_owner(client, schema, table, &mut findings).await?;
@@ -107,10 +106,10 @@ async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
 async fn find_in_table(
     client: &Client,
     schema: &Schema,
-    (table, keys): (&str, &[String]),
+    spec: &Table,
     findings: &mut Findings,
 ) -> Result<bool, Failure> {
-    let name = format!("{}.{}", quoted(&schema.name), quoted(table));
+    let (table, name, keys) = (&spec.name, schema.table(&spec.name), schema.key_columns(spec));
     let sql = "SELECT pg_has_role(relowner, 'USAGE'),
             EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisunique AND indimmediate AND indpred IS NULL
                 AND (SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute
@@ -139,19 +138,17 @@ async fn find_in_table(
     let computed = |column: &&String| {
         schema.restricted.get(table).and_then(|columns| columns.get(*column)) == Some(&Restricted::Computed)
     };
-    let owner = schema.mapping.table(table).and_then(|table| table.owner.as_ref());
-    if let Some(column) = keys.iter().chain(owner.map(|owner| &owner.column)).find(computed) {
+    if let Some(column) = keys.iter().chain(spec.owner.as_ref().map(|owner| &owner.column)).find(computed) {
         findings.stops.push(format!("{table}.{column} says whose row it is, and PostgreSQL computes it"));
     }
-    let spec = schema.mapping.table(table);
     if !row.get::<_, bool>(1) {
         findings.stops.push(format!("{table} has no unique index of {} alone", keys.join(", ")));
     }
     if row.get(2) {
         findings.warnings.push(format!("{table} has row security: the role has to see all rows"));
     }
-    let is_ignored = |column: &String| spec.is_some_and(|spec| spec.ignored.contains(column));
-    let required: Vec<_> = row.get::<_, Vec<String>>(3).into_iter().filter(is_ignored).collect();
+    let required: Vec<_> =
+        row.get::<_, Vec<String>>(3).into_iter().filter(|name| spec.ignored.contains(name)).collect();
     if !required.is_empty() {
         findings.warnings.push(format!(
             "{table}: {} is left behind, and is NOT NULL without a default: PostgreSQL refuses rows that are made in \

@@ -21,7 +21,7 @@ use crate::load::{PROGRESS, check_table};
 use crate::run::Run;
 use crate::source::connect;
 use crate::terminal::{Progress, ask};
-use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use crate::{Failure, FailureKind, Report};
 use remove::{Counts, Removal, RemovalPass};
 
 /// The number of segments of the table that are read at once.
@@ -168,6 +168,5 @@ fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, replicated: u
             named.join(", ")
         ));
     }
-    let outcome = if *changed > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
-    Report { outcome, json, text }
+    Report::new(json, text, *changed > 0)
 }

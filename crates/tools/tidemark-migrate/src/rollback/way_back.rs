@@ -6,7 +6,7 @@ use super::{Arguments, confirm};
 use crate::cutover::run_state::{self, Stage};
 use crate::cutover::{NOT_RETURNED, Plan, Sides};
 use crate::run::Run;
-use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use crate::{Failure, FailureKind, Report};
 
 /// Brings PostgreSQL's rows to the state of the items, and opens PostgreSQL again if nothing is
 /// left.
@@ -48,9 +48,8 @@ pub(super) async fn run(run: &Run, arguments: &Arguments, sides: &Sides, plan: &
         (false, true) => "",
         (false, false) => " PostgreSQL stays closed: correct the causes and try again, or give --accept-losses.",
     });
-    let outcome = if returned.not_returned > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
     let json = json!({ "phase": "rollback", "dryRun": arguments.dry_run, "wayBack": returned, "isOpen": is_open });
-    let report = Report { outcome, json, text };
+    let report = Report::new(json, text, returned.not_returned > 0);
     if !arguments.dry_run {
         run.write_report("rollback", &report)?;
     }

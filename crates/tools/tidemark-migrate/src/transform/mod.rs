@@ -22,7 +22,7 @@ use crate::mapping::{Target, World};
 use crate::run::{FileDigest, Run, RunFolderArgument};
 use crate::source::json_columns;
 use crate::terminal::Progress;
-use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use crate::{Failure, FailureKind, Report};
 use claims::LostClaimFiles;
 use output::Output;
 use spread::Spread;
@@ -157,6 +157,5 @@ fn report(items: &Items) -> Report {
         "asOf": items.as_of,
         "parameters": items.parameters,
     });
-    let outcome = if items.needs_review { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
-    Report { outcome, json, text }
+    Report::new(json, text, items.needs_review)
 }
