@@ -30,7 +30,10 @@ impl Parts {
     /// The first byte of the hash chooses the part, so the parts in order are sorted by the hash,
     /// too.
     pub(crate) fn write(&mut self, hash: u128, line: &str) -> Result<(), Failure> {
-        let part = (hash >> 120) as usize * self.files.len() / 256;
+        self.write_to((hash >> 120) as usize * self.files.len() / 256, line)
+    }
+
+    pub(crate) fn write_to(&mut self, part: usize, line: &str) -> Result<(), Failure> {
         self.files.get_mut(part).map_or(Ok(()), |lines| lines.write(line))
     }
 
@@ -48,9 +51,13 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    pub(crate) fn open(&self, run: &Run) -> Result<LineReader, Failure> {
+        LineReader::open(run.path(&self.name), &self.written)
+    }
+
     /// Reads the lines, sorted, and removes the file.
     pub(crate) fn into_sorted(self, run: &Run) -> Result<Vec<String>, Failure> {
-        let mut unsorted = LineReader::open(run.path(&self.name), &self.written)?;
+        let mut unsorted = self.open(run)?;
         let mut all = Vec::new();
         while let Some(line) = unsorted.next_line()? {
             all.push(line.to_owned());

@@ -11,8 +11,8 @@ use super::partition::{has_shared, kept_rows};
 use super::spread::Spread;
 use crate::item::Item;
 use crate::mapping::World;
-use crate::parts::{Parts, parts_for};
-use crate::run::{FileDigest, LineReader, LineWriter, Run, hex};
+use crate::parts::{Part, Parts, parts_for};
+use crate::run::{Run, hex};
 use crate::{Failure, FailureKind};
 
 /// A row's claim to a key. The greater claim gets it: by rank, and then by the row's hash, so that
@@ -48,11 +48,7 @@ impl LostClaims {
 
 /// The lost claims of each file of spread rows; none if rows of several owners never want one key.
 #[derive(Debug, Default)]
-pub(super) struct LostClaimFiles(Vec<FileDigest>);
-
-fn name(file: usize) -> String {
-    format!("{SCRATCH}/lost-{file:03}")
-}
+pub(super) struct LostClaimFiles(Vec<Part>);
 
 fn unreadable(error: impl std::fmt::Display) -> Failure {
     FailureKind::RunChanged.because(format!("the lost claims: {error}"))
@@ -62,8 +58,8 @@ impl LostClaimFiles {
     /// The claims that the rows of one file have lost.
     pub(super) fn of(&self, run: &Run, file: usize) -> Result<LostClaims, Failure> {
         let mut lost = LostClaims::default();
-        let Some(written) = self.0.get(file) else { return Ok(lost) };
-        let mut lines = LineReader::open(run.path(&name(file)), written)?;
+        let Some(part) = self.0.get(file) else { return Ok(lost) };
+        let mut lines = part.open(run)?;
         while let Some(line) = lines.next_line()? {
             let (row, key) = line.split_once(' ').unwrap_or_default();
             let number = |hex| u128::from_str_radix(hex, 16).map_err(unreadable);
@@ -93,21 +89,18 @@ pub(super) fn lost_claims(
     spread.each(progress, of_rows, |(file, of_file)| {
         of_file.iter().try_for_each(|claim| claims.write(claim.key, &format!("{} {file}", claim.sortable())))
     })?;
-    let mut lost = Vec::new();
-    for file in 0..spread.files() {
-        lost.push(LineWriter::create(run.path(&name(file)))?);
-    }
+    let mut lost = Parts::create(run, &format!("{SCRATCH}/lost"), spread.files())?;
     for part in claims.finish()? {
         for pair in part.into_sorted(run)?.windows(2) {
             let [claim, next] = pair else { continue };
             // The greatest claim to a key is the last one.
             if claim.get(..32) == next.get(..32) {
                 let (key, row, file) = lost_by(claim).ok_or_else(|| unreadable("a claim without its row"))?;
-                lost.get_mut(file).map_or(Ok(()), |lines| lines.write(&format!("{row} {key}")))?;
+                lost.write_to(file, &format!("{row} {key}"))?;
             }
         }
     }
-    lost.into_iter().map(LineWriter::finish).collect::<Result<_, _>>().map(LostClaimFiles)
+    lost.finish().map(LostClaimFiles)
 }
 
 /// The key and the row of a claim's line, and the file of the row.

@@ -8,15 +8,13 @@ use super::SCRATCH;
 use crate::export::{self, Manifest};
 use crate::item::hash;
 use crate::mapping::{Table, World};
+use crate::parts::{Part, Parts, parts_for};
 use crate::row::Row;
-use crate::run::{FileDigest, LineReader, LineWriter, Run};
+use crate::run::{LineReader, Run};
 use crate::{Failure, FailureKind};
 
 /// The rows of a file, which are in memory together.
 const ROWS_PER_FILE: u64 = 10_000;
-
-/// The most files, all of which are open at once.
-const FILES_MAX: u64 = 512;
 
 /// A row with its line of JSON.
 #[derive(Debug)]
@@ -37,11 +35,7 @@ impl ExportedRow {
 pub(super) struct Spread<'s> {
     run: &'s Run,
     tables: &'s [Arc<Table>],
-    files: Vec<FileDigest>,
-}
-
-fn name(file: usize) -> String {
-    format!("{SCRATCH}/rows-{file:03}")
+    files: Vec<Part>,
 }
 
 fn unreadable(table: &Table, error: impl std::fmt::Display) -> Failure {
@@ -56,9 +50,7 @@ impl<'s> Spread<'s> {
         weight: u64,
         progress: &Progress,
     ) -> Result<Self, Failure> {
-        let count = (weight / ROWS_PER_FILE).clamp(1, FILES_MAX);
-        let files = (0..usize::try_from(count).unwrap_or(1)).map(|file| LineWriter::create(run.path(&name(file))));
-        let mut files = files.collect::<Result<Vec<_>, _>>()?;
+        let mut files = Parts::create(run, &format!("{SCRATCH}/rows"), parts_for(weight, ROWS_PER_FILE))?;
         let tables = &world.mapping.tables;
         for (place, table) in tables.iter().enumerate() {
             let incomplete = || FailureKind::RunChanged.because(format!("the export has no table {}", table.name));
@@ -67,13 +59,11 @@ impl<'s> Spread<'s> {
             while let Some(line) = lines.next_line()? {
                 let row = Row::read(table, line).map_err(|error| unreadable(table, error))?;
                 let owner = hash(&[row.owner.unwrap_or_default().as_bytes()]);
-                let file = usize::try_from(owner % u128::from(count)).unwrap_or_default();
-                files[file].write(&format!("{place} {line}"))?;
+                files.write(owner, &format!("{place} {line}"))?;
                 progress.inc(1);
             }
         }
-        let files = files.into_iter().map(LineWriter::finish).collect::<Result<_, _>>()?;
-        Ok(Self { run, tables, files })
+        Ok(Self { run, tables, files: files.finish()? })
     }
 
     pub(super) fn files(&self) -> usize {
@@ -82,7 +72,7 @@ impl<'s> Spread<'s> {
 
     /// The rows of a file, in an order that does not depend on the export's.
     fn read(&self, file: usize) -> Result<Vec<ExportedRow>, Failure> {
-        let mut lines = LineReader::open(self.run.path(&name(file)), &self.files[file])?;
+        let mut lines = self.files[file].open(self.run)?;
         let mut rows = Vec::new();
         while let Some(line) = lines.next_line()? {
             let (place, line) = line.split_once(' ').unwrap_or_default();
@@ -118,7 +108,7 @@ impl<'s> Spread<'s> {
             });
             for (file, made) in files.iter().zip(made) {
                 take(made?)?;
-                progress.inc(self.files[*file].lines);
+                progress.inc(self.files[*file].written.lines);
             }
         }
         Ok(())
