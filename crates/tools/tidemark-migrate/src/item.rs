@@ -95,10 +95,37 @@ impl Item {
         bytes(&self.attributes)
     }
 
+    /// Whether this item has the best claim to its key.
+    pub(crate) fn is_holder(&self, holders: &Holders) -> bool {
+        holders.get(&self.key).is_none_or(|rank| *rank == self.rank)
+    }
+
     /// The rejection of a row or an item whose key another one has.
     pub(crate) fn taken(&self, reason: &Reason) -> Reject {
         Reject::because(reason.clone(), format!("another row has {}", self.key))
     }
+}
+
+/// The rank of the best claim to each key. A rank belongs to one row only.
+pub(crate) type Holders = HashMap<Key, Vec<u8>>;
+
+pub(crate) fn holders<'i>(items: impl Iterator<Item = &'i Item>) -> Holders {
+    let mut holders = Holders::new();
+    for item in items {
+        let holder = holders.entry(item.key.clone()).or_insert_with(|| item.rank.clone());
+        if *holder < item.rank {
+            holder.clone_from(&item.rank);
+        }
+    }
+    holders
+}
+
+/// The first item whose key another row has, of those whose row is rejected for it; and the reason.
+pub(crate) fn first_lost<'i>(items: &'i [Item], is_lost: impl Fn(&Item) -> bool) -> Option<(&'i Item, &'i Reason)> {
+    items.iter().find_map(|item| match &item.on_conflict {
+        OnConflict::RejectRow(reason) if is_lost(item) => Some((item, reason)),
+        _ => None,
+    })
 }
 
 /// A text of an item; empty if it has none.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::not_migrated::NotMigrated;
-use crate::item::{Attributes, Item, Key, text};
+use crate::item::{Attributes, Item, Key, first_lost, holders, text};
 use crate::mapping::{OnConflict, World};
 use crate::reject::{Reason, Reject};
 use crate::row::Row;
@@ -132,20 +132,19 @@ pub(super) fn derived<'r>(rows: &'r [Row], owner: Option<&Row>, world: &World) -
         let is_unexpected = !world.is_expected(&row.table.name, reason.as_str());
         is_unexpected.then(|| NotMigrated::new(row, &Reject { is_decided: true, ..item.taken(reason) }, kept))
     };
-    let needed = holders(&standing, |item| item.on_conflict.rejects_row());
-    let holds = |holders: &BTreeMap<Key, Vec<u8>>, item: &Item| holders.get(&item.key) == Some(&item.rank);
+    let of_rows = |rows: &[(&Row, Vec<Item>)], wanted: fn(&&Item) -> bool| {
+        holders(rows.iter().flat_map(|(_, items)| items).filter(wanted))
+    };
+    let needed = of_rows(&standing, |item| item.on_conflict.rejects_row());
     standing.retain(|(row, items)| {
-        let beaten = items.iter().find_map(|item| match &item.on_conflict {
-            OnConflict::RejectRow(reason) if !holds(&needed, item) => Some((item, reason)),
-            _ => None,
-        });
+        let beaten = first_lost(items, |item| !item.is_holder(&needed));
         all.left_out.extend(beaten.and_then(|(item, reason)| lost(row, item, reason, false)));
         beaten.is_none()
     });
-    let claims = holders(&standing, |_| true);
+    let claims = of_rows(&standing, |_| true);
     for (row, items) in standing {
         for item in items {
-            if holds(&claims, &item) {
+            if item.is_holder(&claims) {
                 all.items.insert(item.key.clone(), item);
             } else if let OnConflict::LeaveOut(reason) = &item.on_conflict {
                 all.left_out.extend(lost(row, &item, reason, true));
@@ -153,18 +152,6 @@ pub(super) fn derived<'r>(rows: &'r [Row], owner: Option<&Row>, world: &World) -
         }
     }
     all
-}
-
-/// The best claim to each key of the wanted items. A rank belongs to one row only.
-fn holders(rows: &[(&Row, Vec<Item>)], wanted: impl Fn(&Item) -> bool) -> BTreeMap<Key, Vec<u8>> {
-    let mut holders: BTreeMap<Key, Vec<u8>> = BTreeMap::new();
-    for item in rows.iter().flat_map(|(_, items)| items).filter(|item| wanted(item)) {
-        let holder = holders.entry(item.key.clone()).or_insert_with(|| item.rank.clone());
-        if *holder < item.rank {
-            holder.clone_from(&item.rank);
-        }
-    }
-    holders
 }
 
 /// Whether a change of the owner's own row decides about items of other rows. Such a change affects

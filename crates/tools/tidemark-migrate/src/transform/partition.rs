@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::claims::{Claim, LostClaims};
 use super::spread::ExportedRow;
 use crate::Failure;
-use crate::item::Item;
+use crate::item::{Holders, Item, first_lost, holders};
 use crate::mapping::{OnConflict, OwnerRow, RowItems, Table, World};
 use crate::reject::{Reason, Reject};
 
@@ -100,18 +100,36 @@ pub(super) fn kept_rows(
                 let reject = Reject::because(Reason::DUPLICATE, "the same row exists twice");
                 rejected.push(RejectedRow::new(&exported, reject, false));
             }
-            Some(Ok(made)) => kept.push(KeptRow { exported, identity, made }),
+            Some(Ok(mut made)) => {
+                // Such a table may also have two rows with one key, which have one rank otherwise.
+                made.items.iter_mut().for_each(|item| item.rank.extend(identity.to_be_bytes()));
+                kept.push(KeptRow { exported, identity, made });
+            }
         }
     }
-    let holders = holders(&kept, |item| item.is_own && item.on_conflict.rejects_row());
-    let mut standing = Vec::with_capacity(kept.len());
-    for row in kept {
-        match first_lost(&row, &holders) {
-            Some(reject) => rejected.push(RejectedRow::new(&row.exported, reject, false)),
+    let holders = of_rows(&kept, |item| item.is_own && item.on_conflict.rejects_row());
+    let standing = retain(kept, &mut rejected, |_, item| item.is_own && !item.is_holder(&holders));
+    (standing, rejected)
+}
+
+fn of_rows(rows: &[KeptRow], wanted: fn(&&Item) -> bool) -> Holders {
+    holders(rows.iter().flat_map(|row| &row.made.items).filter(wanted))
+}
+
+/// Rejects the rows that lose a key that they need.
+fn retain(
+    rows: Vec<KeptRow>,
+    rejected: &mut Vec<RejectedRow>,
+    is_lost: impl Fn(&KeptRow, &Item) -> bool,
+) -> Vec<KeptRow> {
+    let mut standing = Vec::with_capacity(rows.len());
+    for row in rows {
+        match first_lost(&row.made.items, |item| is_lost(&row, item)) {
+            Some((item, reason)) => rejected.push(RejectedRow::new(&row.exported, item.taken(reason), false)),
             None => standing.push(row),
         }
     }
-    (standing, rejected)
+    standing
 }
 
 /// The owners by their ids. If a table without its primary key has an owner twice, one that is
@@ -129,60 +147,21 @@ fn owners<'r>(rows: &'r [ExportedRow], world: &World) -> HashMap<&'r str, OwnerR
     owners
 }
 
-/// The best claim to each key.
-fn holders(rows: &[KeptRow], wanted: impl Fn(&Item) -> bool) -> HashMap<u128, (Vec<u8>, u128)> {
-    let mut holders: HashMap<u128, (Vec<u8>, u128)> = HashMap::new();
-    for row in rows {
-        for item in row.made.items.iter().filter(|item| wanted(item)) {
-            let claim = (item.rank.clone(), row.identity);
-            let holder = holders.entry(item.key.hash()).or_insert_with(|| claim.clone());
-            if *holder < claim {
-                *holder = claim;
-            }
-        }
-    }
-    holders
-}
-
-/// Why a row is rejected that loses one of its keys; `None` if it holds all of them.
-fn first_lost(row: &KeptRow, holders: &HashMap<u128, (Vec<u8>, u128)>) -> Option<Reject> {
-    row.made.items.iter().find_map(|item| match &item.on_conflict {
-        OnConflict::RejectRow(reason) if item.is_own => {
-            let is_holder = holders.get(&item.key.hash()).is_some_and(|(_, holder)| *holder == row.identity);
-            (!is_holder).then(|| item.taken(reason))
-        }
-        _ => None,
-    })
-}
-
 /// What becomes of the rows, of which some lose a key to a row of another owner.
 pub(super) fn items(rows: Vec<ExportedRow>, world: &World, lost: &LostClaims) -> Result<Made, Failure> {
     let (rows, rejected) = kept_rows(rows, world, |_| true);
     let mut made = Made { rejected, ..Made::default() };
-    let mut standing = Vec::with_capacity(rows.len());
-    for row in rows {
-        let beaten = row.made.items.iter().find_map(|item| match &item.on_conflict {
-            OnConflict::RejectRow(reason) if !item.is_own && lost.contains(row.identity, item) => {
-                Some(item.taken(reason))
-            }
-            _ => None,
-        });
-        match beaten {
-            Some(reject) => made.rejected.push(RejectedRow::new(&row.exported, reject, false)),
-            None => standing.push(row),
-        }
-    }
-    let holders = holders(&standing, |item| item.is_own && !item.on_conflict.rejects_row());
+    let standing = retain(rows, &mut made.rejected, |row, item| !item.is_own && lost.contains(row.identity, item));
+    let holders = of_rows(&standing, |item| item.is_own && !item.on_conflict.rejects_row());
     for KeptRow { exported, identity, made: RowItems { items, left_out } } in standing {
         let reported = left_out.into_iter().map(|reject| RejectedRow::new(&exported, reject, true));
         made.rejected.extend(reported);
         for item in items {
-            let is_beaten = || holders.get(&item.key.hash()).is_some_and(|(_, holder)| *holder != identity);
             let lost = |item: &Item| match &item.on_conflict {
                 OnConflict::LeaveOut(reason) => Some(RejectedRow::new(&exported, item.taken(reason), true)),
                 _ => None,
             };
-            if item.on_conflict.rejects_row() || (item.is_own && !is_beaten()) {
+            if item.on_conflict.rejects_row() || (item.is_own && item.is_holder(&holders)) {
                 made.items.push(item);
             } else if item.is_own {
                 made.rejected.extend(lost(&item));
