@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use futures::TryStreamExt;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
@@ -26,10 +27,9 @@ use crate::parts::{Part, Parts};
 use crate::run::{FileDigest, LineReader, LineWriter, Run, RunFolderArgument};
 use crate::terminal::Progress;
 use crate::transform::Items;
-use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
-use markers::MarkerPairs;
-use records::{FOLDER, ItemRecord};
-use scan::Found;
+use crate::{Failure, FailureKind, Report, TargetTable};
+use records::{FOLDER, ItemRecord, write_part};
+use scan::Page;
 
 /// The run, and the table to check.
 #[derive(Debug, Args)]
@@ -97,52 +97,39 @@ async fn check_all(
 ) -> Result<Counts, Failure> {
     run.fresh_folder(FOLDER)?;
     let progress = Progress::new(items.count(), "items");
-    let parts = |kind: &str| Parts::create(run, &format!("{FOLDER}/{kind}"), items.files.len());
-    let found = Found { items: Some(parts("found")?), halves: parts("halves")? };
-    let Found { items: found, halves } = scan::read(found, (target, world), &progress).await?;
-    let now = Timestamp::now().as_second();
+    let mut found = Parts::create(run, &format!("{FOLDER}/found"), items.files.len())?;
     let mut counts = Counts::default();
-    for (file, found) in items.files.iter().zip(&found.map_or(Ok(Vec::new()), Parts::finish)?) {
+    let mut pages = scan::pages(target, world);
+    while let Some(Page { items, markers, alone }) = pages.try_next().await? {
+        for item in &items {
+            let record = ItemRecord::new(item, &world.mapping.target);
+            write_part(&mut found, record.key, &record)?;
+        }
+        alone.into_iter().try_for_each(|alone| differences.add(&alone.what, alone.marker.to_string()))?;
+        counts.markers += markers;
+        progress.inc(items.len() as u64);
+    }
+    let now = Timestamp::now().as_second();
+    for (file, found) in items.files.iter().zip(&found.finish()?) {
         compare_part((run, items), (file, found), now, &mut counts, differences)?;
     }
-    counts.markers = pair_markers(run, world, halves, &mut |kind, item| differences.add(&kind, item.to_string()))?;
     Ok(counts)
-}
-
-/// Pairs markers and items, and calls `take` for each that is alone. Returns the number of pairs.
-fn pair_markers(
-    run: &Run,
-    world: &World,
-    halves: Parts,
-    take: &mut impl FnMut(String, Key) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
-    let mut all = 0;
-    for Part { name, written } in halves.finish()? {
-        let mut pairs = MarkerPairs::new(&world.mapping, Timestamp::now().as_second());
-        records::each(run.path(&name), &written, |half| {
-            pairs.take(half);
-            Ok(())
-        })?;
-        let (whole, broken) = pairs.finish();
-        all += whole;
-        broken.into_iter().try_for_each(|(kind, item)| take(kind, item))?;
-    }
-    Ok(all)
 }
 
 /// Reads the table, and calls `take` for each marker or item that lacks the other one: what is
 /// missing, and the marker's key.
 pub(crate) async fn broken_markers(
-    (run, table, world): (&Run, &Table, &World),
+    table: &Table,
+    world: &World,
     mut take: impl FnMut(String, Key) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    run.fresh_folder(FOLDER)?;
-    let items = Items::of(run)?;
-    let halves = Parts::create(run, &format!("{FOLDER}/halves"), items.files.len())?;
-    let progress = Progress::new(items.count(), "items");
-    let found = scan::read(Found { items: None, halves }, (table, world), &progress).await?;
-    pair_markers(run, world, found.halves, &mut take)?;
-    run.remove_folder(FOLDER)
+    let progress = Progress::new(0, "items");
+    let mut pages = scan::pages(table, world);
+    while let Some(Page { items, alone, .. }) = pages.try_next().await? {
+        alone.into_iter().try_for_each(|alone| take(alone.what, alone.marker))?;
+        progress.inc(items.len() as u64);
+    }
+    Ok(())
 }
 
 /// Compares the items of one file with those of the table's part.
@@ -160,7 +147,7 @@ fn compare_part(
         let item = ItemRecord::new(&item, &items.target);
         missing.insert(item.key, item);
     }
-    records::each(run.path(&found.name), &found.written, |item: ItemRecord| {
+    records::each((run, found), |item: ItemRecord| {
         match (missing.remove(&item.key), item.version) {
             (Some(expected), _) if expected.content == item.content => counts.same += 1,
             // It has the version and the times of the migration, but other content than was loaded.
@@ -262,6 +249,5 @@ fn report(arguments: &Arguments, counts: &Counts, differences: Differences, took
         "named": named,
         "seconds": took.as_secs_f64(),
     });
-    let outcome = if all == 0 && !is_touched { PhaseOutcome::Done } else { PhaseOutcome::NeedsReview };
-    Ok(Report { outcome, json, text })
+    Ok(Report::new(json, text, all > 0 || is_touched))
 }

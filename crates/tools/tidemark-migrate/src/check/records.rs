@@ -1,16 +1,14 @@
 //! What the check keeps of each item of the table, in files: both sides are compared part by part,
 //! so memory does not grow with the table.
 
-use std::path::PathBuf;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::number;
 use crate::item::{AS_OF, Attributes, Key, VERSION, item_hash};
 use crate::mapping::Target;
-use crate::parts::Parts;
-use crate::run::{FileDigest, LineReader};
+use crate::parts::{Part, Parts};
+use crate::run::Run;
 use crate::{Failure, FailureKind};
 
 /// The folder of these files in the run's folder.
@@ -56,11 +54,10 @@ pub(super) fn write_part<T: Serialize>(parts: &mut Parts, hash: u128, record: &T
 }
 
 pub(super) fn each<T: DeserializeOwned>(
-    path: PathBuf,
-    written: &FileDigest,
+    (run, part): (&Run, &Part),
     mut take: impl FnMut(T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut lines = LineReader::open(path, written)?;
+    let mut lines = part.open(run)?;
     while let Some(line) = lines.next_line()? {
         take(serde_json::from_str(line).map_err(unreadable)?)?;
     }

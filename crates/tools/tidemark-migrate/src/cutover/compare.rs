@@ -9,9 +9,8 @@ use super::item_writes::{self, ItemWrites};
 use super::not_migrated::NotMigrated;
 use super::ownership::Ownership;
 use super::sides::Sides;
-use crate::item::{Attributes, Item, Key, hash, item_hash};
+use crate::item::{Attributes, Item, Key, item_hash};
 use crate::reject::Reason;
-use crate::run::Run;
 use crate::{Failure, check};
 
 /// How often the repair of a user begins again because of concurrent writes.
@@ -116,8 +115,9 @@ impl Sides {
         self.left_out.add(derived.left_out);
         let mut expected = derived.items;
         let needed: BTreeSet<_> = expected.values().flat_map(|item| item.needs.iter().cloned()).collect();
+        let of_another = |found: &Attributes| self.is_of_another(found, user);
         for key in needed {
-            if self.belong_to_another(user, std::slice::from_ref(&key)).await? {
+            if self.has_any(std::slice::from_ref(&key), of_another).await? {
                 expected.retain(|_, item| !item.needs.contains(&key));
             }
         }
@@ -188,16 +188,6 @@ impl Sides {
         self.dynamo.has_more(kind, attribute, than).await
     }
 
-    /// Whether one of the keys belongs to another user.
-    async fn belong_to_another(&self, user: &str, keys: &[Key]) -> Result<bool, Failure> {
-        for key in keys {
-            if self.dynamo.get(key).await?.is_some_and(|found| self.is_of_another(&found, user)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Whether an item may rightly be missing: it has expired, its row is rejected, or it is a
     /// login of two users that belongs to the other one.
     pub(super) async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
@@ -206,33 +196,17 @@ impl Sides {
         if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {
             return Ok(true);
         }
-        Ok(self.belong_to_another(user, &item.needs).await?
-            || self.belong_to_another(user, &self.world.markers_of(&item.attributes)).await?)
+        let keys = [item.needs.clone(), self.world.markers_of(&item.attributes)].concat();
+        self.has_any(&keys, |found| self.is_of_another(found, user)).await
     }
 
-    /// Finds markers and items that do not belong together, and calls `take` for each. Both may
-    /// change while the table is read, so only what two reads find is a difference.
+    /// Finds markers and items that do not belong together, and calls `take` for each.
     pub(super) async fn broken_markers(
         &self,
-        run: &Run,
         take: &mut impl FnMut(Difference) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let read = (run, self.dynamo.table(), &*self.world);
-        let hash = |kind: &str, key: &Key| hash(&[kind.as_bytes(), b"\0", &key.hash().to_be_bytes()]);
-        let mut first = BTreeSet::new();
-        check::broken_markers(read, |kind, key| {
-            first.insert(hash(&kind, &key));
-            Ok(())
-        })
-        .await?;
-        if first.is_empty() {
-            return Ok(());
-        }
-        check::broken_markers(read, |kind, key| {
-            if !first.contains(&hash(&kind, &key)) {
-                return Ok(());
-            }
-            let (Key { partition, sort }, (user, loses)) = (key, Default::default());
+        check::broken_markers(self.dynamo.table(), &self.world, |kind, Key { partition, sort }| {
+            let (user, loses) = Default::default();
             take(Difference { user, partition, sort, what: "marker", kind, loses, rejected: None })
         })
         .await

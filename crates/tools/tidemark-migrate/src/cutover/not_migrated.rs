@@ -12,7 +12,7 @@ use super::dynamo::Dynamo;
 use super::item_writes::ItemWrites;
 use super::outbox_entry::OutboxEntry;
 use super::sides::Sides;
-use crate::item::{Key, hash};
+use crate::item::{Attributes, Key, hash};
 use crate::reject::{Reason, Reject};
 use crate::row::Row;
 use crate::run::{LineWriter, Run};
@@ -132,7 +132,7 @@ impl Sides {
             // A row of a rejected owner says nothing new.
             let is_insert = first.is_some_and(|first| !first.before.as_ref().is_some_and(is_of_row));
             let is_new = is_insert && rejected.reason != Reason::ORPHAN.as_str();
-            if is_new || self.has_one(user, keys).await? {
+            if is_new || self.has_any(keys, |found| !self.is_of_another(found, user)).await? {
                 let why = "its items stay as they were, and `repair` goes on when it fits";
                 return Err(FailureKind::UserStuck.because(format!("user {user}, {rejected}; {why}")));
             }
@@ -140,10 +140,10 @@ impl Sides {
         Ok(())
     }
 
-    /// Whether one of the keys has an item of the user.
-    async fn has_one(&self, user: &str, keys: &[Key]) -> Result<bool, Failure> {
+    /// Whether one of the keys has such an item.
+    pub(super) async fn has_any(&self, keys: &[Key], wanted: impl Fn(&Attributes) -> bool) -> Result<bool, Failure> {
         for key in keys {
-            if self.dynamo.get(key).await?.is_some_and(|found| !self.is_of_another(&found, user)) {
+            if self.dynamo.get(key).await?.is_some_and(|found| wanted(&found)) {
                 return Ok(true);
             }
         }

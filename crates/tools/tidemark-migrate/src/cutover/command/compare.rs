@@ -38,7 +38,7 @@ pub(super) async fn compare(run: &Run, sides: &Sides, sample: Sample) -> Result<
     let (users, late) = sides.compare_all(sample, &mut take).await?;
     let has_markers = !sides.mapping().markers.is_empty();
     if sample.percent == 100 && has_markers {
-        sides.broken_markers(run, &mut take).await?;
+        sides.broken_markers(&mut take).await?;
     }
     let mut json = json!({ "users": users, "late": late, "differences": lines.finish()?.lines, "first": shown });
     if sample.percent < 100 {
