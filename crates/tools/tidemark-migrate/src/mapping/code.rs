@@ -1,5 +1,7 @@
 //! Checked expressions, whose names are resolved.
 
+use std::cmp::Ordering;
+
 use super::conversions::Builtin;
 use super::value::Value;
 
@@ -24,21 +26,13 @@ pub(crate) enum Code {
     Fallback(Box<Code>, Box<Code>),
     Compare(Box<Code>, Comparison, Box<Code>),
     IsNull(Box<Code>),
-    In(Box<Code>, Vec<Code>),
     Not(Box<Code>),
     And(Box<Code>, Box<Code>),
     Or(Box<Code>, Box<Code>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-}
+/// Such as [`Ordering::is_le`].
+pub(crate) type Comparison = fn(Ordering) -> bool;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Conversion {
@@ -84,18 +78,11 @@ pub(crate) enum Content {
 
 impl Attribute {
     /// Calls a function for the expressions of the attribute.
-    pub(crate) fn codes<'c>(&'c self, visit: &mut impl FnMut(&'c Code)) {
+    pub(crate) fn codes<'c>(&'c self, visit: &mut dyn FnMut(&'c Code)) {
         self.when.iter().for_each(&mut *visit);
         match &self.content {
             Content::Template(template) => template.codes().for_each(visit),
-            Content::Each(_, attributes) => {
-                for attribute in attributes {
-                    attribute.when.iter().for_each(&mut *visit);
-                    if let Content::Template(template) = &attribute.content {
-                        template.codes().for_each(&mut *visit);
-                    }
-                }
-            }
+            Content::Each(_, attributes) => attributes.iter().for_each(|attribute| attribute.codes(visit)),
         }
     }
 }
@@ -114,7 +101,7 @@ impl Code {
             Self::Constant(_) | Self::Column(_) | Self::Named(_) | Self::Field(..) | Self::Owner => {}
             Self::AsOf | Self::Type | Self::Parameter(_) => {}
             Self::OfOwner(inner) | Self::IsNull(inner) | Self::Not(inner) => inner.each(visit),
-            Self::Convert(_, input, all) | Self::In(input, all) => {
+            Self::Convert(_, input, all) => {
                 input.each(visit);
                 for code in all {
                     code.each(visit);

@@ -172,14 +172,6 @@ impl<'e> Evaluation<'e> {
                 Value::Bool(compare(&self.value(left)?, *comparison, &self.value(right)?)?)
             }
             Code::IsNull(inner) => Value::Bool(self.value(inner)? == Value::Null),
-            Code::In(inner, list) => {
-                let value = self.value(inner)?;
-                let mut is_in = false;
-                for one in list {
-                    is_in = is_in || compare(&value, Comparison::Equal, &self.value(one)?)?;
-                }
-                Value::Bool(is_in)
-            }
             Code::Not(inner) => Value::Bool(!self.truth(inner)?),
             Code::And(left, right) => Value::Bool(self.truth(left)? && self.truth(right)?),
             Code::Or(left, right) => Value::Bool(self.truth(left)? || self.truth(right)?),
@@ -326,16 +318,10 @@ fn invalid(detail: impl Into<String>) -> Reject {
 /// Null equals nothing, and is neither less nor greater than anything.
 fn compare(left: &Value, comparison: Comparison, right: &Value) -> Result<bool, Reject> {
     if matches!(left, Value::Null) || matches!(right, Value::Null) {
-        return Ok(comparison == Comparison::NotEqual);
+        // `<>` alone is true of both.
+        return Ok(comparison(Ordering::Less) && comparison(Ordering::Greater));
     }
     let order = left.compare(right);
     let order = order.ok_or_else(|| invalid(format!("{} is compared with {}", left.kind(), right.kind())))?;
-    Ok(match comparison {
-        Comparison::Equal => order == Ordering::Equal,
-        Comparison::NotEqual => order != Ordering::Equal,
-        Comparison::Less => order == Ordering::Less,
-        Comparison::AtMost => order != Ordering::Greater,
-        Comparison::Greater => order == Ordering::Greater,
-        Comparison::AtLeast => order != Ordering::Less,
-    })
+    Ok(comparison(order))
 }

@@ -119,7 +119,8 @@ pub(super) struct TableOwnerFile {
     pub(super) through: Option<Text>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected the type of a column, or a table with `type` and `names`")]
 pub(super) enum ColumnFile {
     /// `"text"`, or `"text?"` for a column that need not exist.
     Type(String),
@@ -232,25 +233,6 @@ pub(super) struct MarkerFile {
 
 /// The templates of the key attributes, by their names.
 pub(super) type KeyFile = Spanned<BTreeMap<String, Text>>;
-
-impl<'de> Deserialize<'de> for ColumnFile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfColumn;
-        impl<'de> Visitor<'de> for OfColumn {
-            type Value = ColumnFile;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the type of a column, or a table with `type` and `names`")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ColumnFile, E> {
-                Ok(ColumnFile::Type(text.to_owned()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ColumnFile, A::Error> {
-                ColumnDetails::deserialize(MapAccessDeserializer::new(map)).map(ColumnFile::Detailed)
-            }
-        }
-        deserializer.deserialize_any(OfColumn)
-    }
-}
 
 impl<'de> Deserialize<'de> for AttributeFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -141,7 +141,7 @@ impl Inverse<'_> {
             Code::Constant(_) | Code::Owner | Code::OfOwner(_) | Code::AsOf | Code::Type | Code::Parameter(_) => {
                 Some(Columns::new())
             }
-            Code::Field(..) | Code::Compare(..) | Code::IsNull(_) | Code::In(..) => None,
+            Code::Field(..) | Code::Compare(..) | Code::IsNull(_) => None,
             Code::Not(_) | Code::And(..) | Code::Or(..) => None,
         }
     }

@@ -44,6 +44,17 @@ impl Columns for AnyName {
     }
 }
 
+impl<'s> Scope<'s> {
+    /// A scope of rows with an owner.
+    pub(super) fn new(
+        columns: &'s dyn Columns,
+        parameters: &'s [(String, ParameterKind)],
+        conversions: &'s [Signature],
+    ) -> Self {
+        Self { columns, values: &[], joins: &[], of_owner: None, has_owner: true, parameters, conversions }
+    }
+}
+
 impl Scope<'_> {
     pub(super) fn field(&self, join: &str, field: &str, at: usize) -> Result<Code, SyntaxError> {
         match self.joins.iter().any(|known| known == join) {
@@ -152,9 +163,7 @@ impl Scope<'_> {
             },
             Code::Convert(Conversion::Required(_) | Conversion::OrReject(_), inner, _) => self.kind(inner),
             Code::Fallback(left, _) => self.kind(left),
-            Code::IsNull(_) | Code::In(..) | Code::Not(_) | Code::And(..) | Code::Or(..) | Code::Compare(..) => {
-                Some("a boolean")
-            }
+            Code::IsNull(_) | Code::Not(_) | Code::And(..) | Code::Or(..) | Code::Compare(..) => Some("a boolean"),
             _ => None,
         }
     }

@@ -13,6 +13,7 @@
 //             | "true" | "false" | "null" | "(" expression ")"
 // template    = text with placeholders: "ORDER#{id | pad(12)}"
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use super::code::{Code, Comparison, Piece, Template};
@@ -243,15 +244,17 @@ impl Parser<'_> {
             self.expect("in")?;
             let list = self.list()?;
             list.iter().try_for_each(|one| self.scope.check_kinds(&left, one, at))?;
-            return Ok((negated(is_negated, Code::In(left.into(), list)), at));
+            let equals = |one: Code| Code::Compare(left.clone().into(), Ordering::is_eq, one.into());
+            let any = list.into_iter().map(equals).reduce(|one, other| Code::Or(one.into(), other.into()));
+            return Ok((negated(is_negated, any.unwrap_or(Code::Constant(Value::Bool(false)))), at));
         }
-        let comparisons = [
-            ("=", Comparison::Equal),
-            ("<>", Comparison::NotEqual),
-            ("<=", Comparison::AtMost),
-            ("<", Comparison::Less),
-            (">=", Comparison::AtLeast),
-            (">", Comparison::Greater),
+        let comparisons: [(_, Comparison); 6] = [
+            ("=", Ordering::is_eq),
+            ("<>", Ordering::is_ne),
+            ("<=", Ordering::is_le),
+            ("<", Ordering::is_lt),
+            (">=", Ordering::is_ge),
+            (">", Ordering::is_gt),
         ];
         let Some((_, comparison)) = comparisons.into_iter().find(|(sign, _)| self.takes(sign)) else {
             return Ok((left, at));

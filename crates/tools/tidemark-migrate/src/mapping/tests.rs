@@ -279,8 +279,7 @@ fn documented_value_for_infinity_is_an_instant() {
 }
 
 fn any() -> names::Scope<'static> {
-    let (columns, values, joins, parameters, conversions) = (&names::AnyName, &[], &[], &[], &[]);
-    names::Scope { columns, values, joins, of_owner: None, has_owner: true, parameters, conversions }
+    names::Scope::new(&names::AnyName, &[], &[])
 }
 
 #[test]

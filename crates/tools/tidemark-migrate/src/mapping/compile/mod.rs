@@ -134,15 +134,7 @@ impl Compiler<'_> {
         for (place, owner) in file.owners.values().enumerate() {
             let Some(table) = tables.iter().find(|table| table.name == self.owners[place].table) else { continue };
             let parameters = self.parameters.clone();
-            let scope = Scope {
-                columns: &table.columns,
-                values: &table.values,
-                joins: &[],
-                of_owner: None,
-                has_owner: true,
-                parameters: &parameters,
-                conversions: self.conversions,
-            };
+            let scope = Scope { values: &table.values, ..Scope::new(&table.columns, &parameters, self.conversions) };
             let partitions = owner.partitions.iter();
             self.owners[place].partitions =
                 partitions.map(|text| self.template(&scope, text.as_ref(), text.span())).collect();
@@ -209,15 +201,8 @@ impl Compiler<'_> {
         });
         let parameters = self.parameters.clone();
         let join_names: Vec<_> = joins.iter().map(|join| join.name.clone()).collect();
-        let base = Scope {
-            columns: &columns,
-            values: &[],
-            joins: &join_names,
-            of_owner: None,
-            has_owner: owner.is_some(),
-            parameters: &parameters,
-            conversions: self.conversions,
-        };
+        let base = Scope::new(&columns, &parameters, self.conversions);
+        let base = Scope { joins: &join_names, has_owner: owner.is_some(), ..base };
         let owner_scope =
             of_owner.as_ref().map(|table| Scope { columns: &table.columns, values: &table.values, ..base });
         let base = Scope { of_owner: owner_scope.as_ref(), ..base };
@@ -300,15 +285,7 @@ impl Compiler<'_> {
 
     fn marker(&mut self, marker: &MarkerFile, tables: &[Arc<Table>]) -> Marker {
         let parameters = self.parameters.clone();
-        let scope = Scope {
-            columns: &AnyName,
-            values: &[],
-            joins: &[],
-            of_owner: None,
-            has_owner: true,
-            parameters: &parameters,
-            conversions: self.conversions,
-        };
+        let scope = Scope::new(&AnyName, &parameters, self.conversions);
         let (key, leads_to) = (self.key(&scope, &marker.key), self.key(&scope, &marker.leads_to));
         self.check_attributes(marker.of.as_ref(), (&marker.key, &key), tables);
         self.check_attributes(marker.marker.as_ref(), (&marker.leads_to, &leads_to), tables);
