@@ -1,30 +1,10 @@
 //! What the names of tables and columns say.
 
+use heck::{ToSnakeCase, ToUpperCamelCase};
+
 /// A name in lower case, without separators.
 pub(super) fn folded(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// The words of `order_lines`, `OrderLines` or `order lines`, in lower case.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut was_lower = false;
-    let mut is_open = false;
-    for c in name.chars() {
-        let begins = c.is_uppercase() && was_lower;
-        (is_open, was_lower) = match (c.is_alphanumeric(), words.last_mut()) {
-            (false, _) => (false, false),
-            (true, Some(word)) if is_open && !begins => {
-                word.extend(c.to_lowercase());
-                (true, c.is_lowercase())
-            }
-            (true, _) => {
-                words.push(c.to_lowercase().collect());
-                (true, c.is_lowercase())
-            }
-        };
-    }
-    words
 }
 
 /// The last word of a table's name without its plural, in the case of the name.
@@ -41,24 +21,15 @@ pub(super) fn singular(name: &str) -> String {
     }
 }
 
-/// `card_number` for the column `cardNumber`.
-pub(super) fn joined(name: &str) -> String {
-    words(name).join("_")
-}
-
 /// `order_line` for the table `OrderLines`.
 pub(super) fn snake(name: &str) -> String {
-    let joined = joined(&singular(name));
+    let joined = singular(name).to_snake_case();
     if joined.is_empty() { "item".to_owned() } else { joined }
 }
 
 /// `CreatedAt` for the column `created_at`.
 pub(super) fn pascal(name: &str) -> String {
-    let capital = |word: String| {
-        let mut chars = word.chars();
-        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
-    };
-    let joined: String = words(name).into_iter().map(capital).collect();
+    let joined = name.to_upper_camel_case();
     if joined.is_empty() { "Value".to_owned() } else { joined }
 }
 
@@ -67,7 +38,7 @@ pub(super) fn plain(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
         && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && !["true", "false", "null", "not"].contains(&name);
-    if is_plain { name.to_owned() } else { format!("column_{}", words(name).join("_")) }
+    if is_plain { name.to_owned() } else { format!("column_{}", name.to_snake_case()) }
 }
 
 /// A text as a TOML string, which is written as one of JSON.
@@ -82,7 +53,7 @@ pub(super) fn key(name: &str) -> String {
 }
 
 fn is_named(table: &str, names: &[&str]) -> bool {
-    names.contains(&words(&singular(table)).last().map(String::as_str).unwrap_or_default())
+    singular(table).to_snake_case().rsplit('_').next().is_some_and(|last| names.contains(&last))
 }
 
 /// A customer of the whole application, to whom people belong.
@@ -93,35 +64,16 @@ pub(super) fn is_tenant(table: &str) -> bool {
 /// A person who uses the application.
 pub(super) fn is_person(table: &str) -> bool {
     let people = ["user", "customer", "member", "person", "patient", "client", "student", "player", "subscriber"];
-    is_named(table, &people) && words(table).len() == 1
+    is_named(table, &people) && !table.to_snake_case().contains('_')
 }
 
 /// Tables in which tools note which changes of the schema were made.
 pub(super) fn is_tools_own(table: &str) -> bool {
-    let names = [
-        "schemamigrations",
-        "migrations",
-        "prismamigrations",
-        "flywayschemahistory",
-        "knexmigrations",
-        "knexmigrationslock",
-        "djangomigrations",
-        "alembicversion",
-        "efmigrationshistory",
-        "databasechangelog",
-        "databasechangeloglock",
-        "drizzlemigrations",
-        "sequelizemeta",
-        "arinternalmetadata",
-        "sqlxmigrations",
-        "goosedbversion",
-        "refineryschemahistory",
-        "dieselschemamigrations",
-        "gorpmigrations",
-        "typeormmetadata",
-        "spatialrefsys",
-    ];
-    names.iter().any(|name| folded(name) == folded(table))
+    let names = "schemamigrations migrations prismamigrations flywayschemahistory knexmigrations knexmigrationslock
+        djangomigrations alembicversion efmigrationshistory databasechangelog databasechangeloglock drizzlemigrations
+        sequelizemeta arinternalmetadata sqlxmigrations goosedbversion refineryschemahistory dieselschemamigrations
+        gorpmigrations typeormmetadata spatialrefsys";
+    names.split_whitespace().any(|name| name == folded(table))
 }
 
 /// A column whose value nobody should see in a report.

@@ -22,8 +22,9 @@
 
 mod lines;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -221,25 +222,14 @@ fn report_file(phase: &str) -> String {
     format!("report-{phase}.json")
 }
 
-#[cfg(unix)]
 fn options() -> OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
-#[cfg(not(unix))]
-fn options() -> OpenOptions {
-    OpenOptions::new()
-}
-
 fn create_folder(path: &Path) -> Result<(), Failure> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(failed(path))
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed(path))
 }
 
 #[cfg(test)]
@@ -255,7 +245,6 @@ mod tests {
         let run = Run::open(&folder).unwrap();
         assert_eq!(Run::open(&folder).unwrap_err().kind, FailureKind::RunBusy);
         run.write("manifest.json", &7).unwrap();
-        #[cfg(unix)]
         for (path, mode) in [(folder.run.clone(), 0o700), (run.path("manifest.json"), 0o600)] {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);

@@ -82,13 +82,9 @@ impl TlsOptions {
     /// `postgres://...?name=value&...`
     fn take_from_url(&mut self, source: &str) -> Result<String, Failure> {
         // A password may contain a question mark.
-        let host = source.find('@').unwrap_or_default();
-        let (address, query) = source.get(host..).and_then(|rest| rest.split_once('?')).unwrap_or_default();
-        if query.is_empty() {
-            return Ok(source.trim_end_matches('?').to_owned());
-        }
+        let (address, query) = source.rsplit_once('?').unwrap_or((source, ""));
         let mut kept = Vec::new();
-        for parameter in query.split('&') {
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             match parameter.split_once('=') {
                 Some((name, value)) if NAMES.contains(&name) => {
                     let value = percent_encoding::percent_decode_str(value).decode_utf8();
@@ -98,8 +94,7 @@ impl TlsOptions {
             }
         }
         let question_mark = if kept.is_empty() { "" } else { "?" };
-        let user = source.get(..host).unwrap_or_default();
-        Ok(format!("{user}{address}{question_mark}{}", kept.join("&")))
+        Ok(format!("{address}{question_mark}{}", kept.join("&")))
     }
 
     /// `name=value name='value'`; the other words stay as they are.
