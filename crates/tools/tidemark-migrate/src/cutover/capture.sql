@@ -345,14 +345,15 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Advances the sequence of a key that the application has chosen, so that it is not given again. The
--- sequence is set 1,000 ahead: other transactions take fewer values between the two steps, and a
--- sequence that was set back would give their values again.
+-- Advances the sequence of a key that the application has chosen, so that it is not given again; without
+-- a row, for the keys of all rows. The sequence is set 1,000 ahead: other transactions take fewer values
+-- between the two steps, and a sequence that was set back would give their values again.
 CREATE FUNCTION tidemark_migration.advance_sequence(of_source text, of_row jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     key_name text;
     sequence_name text;
+    highest bigint;
     is_ahead boolean;
 BEGIN
     IF NOT has_any_column_privilege(session_user, format('{schema}.%I', of_source), 'INSERT') THEN
@@ -361,9 +362,13 @@ BEGIN
     FOR key_name IN SELECT unnest(keys) FROM tidemark_migration.sources WHERE source = of_source LOOP
         sequence_name := pg_get_serial_sequence(format('{schema}.%I', of_source), key_name);
         CONTINUE WHEN sequence_name IS NULL;
-        EXECUTE format('SELECT last_value >= $1 FROM %s', sequence_name) INTO is_ahead USING (of_row ->> key_name)::bigint;
+        highest := of_row ->> key_name;
+        IF of_row IS NULL THEN
+            EXECUTE format('SELECT max(%I) FROM {schema}.%I', key_name, of_source) INTO highest;
+        END IF;
+        EXECUTE format('SELECT last_value >= $1 FROM %s', sequence_name) INTO is_ahead USING highest;
         IF NOT is_ahead THEN
-            PERFORM setval(sequence_name, (of_row ->> key_name)::bigint + 1000);
+            PERFORM setval(sequence_name, highest + 1000);
         END IF;
     END LOOP;
 END $$;
@@ -461,11 +466,23 @@ BEGIN
         pg_catalog.set_config('tidemark_migration.source', of_source, true),
         pg_catalog.set_config('tidemark_migration.row', coalesce(after::text, ''), true);
     PERFORM tidemark_migration.write_row(of_source, row_key, after);
-    -- Nothing undoes the advance of a sequence, so a trial leaves it out.
-    IF after IS NOT NULL AND pg_catalog.current_setting('tidemark_migration.is_trial', true) IS DISTINCT FROM 'on' THEN
-        PERFORM tidemark_migration.advance_sequence(of_source, after);
-    END IF;
     PERFORM pg_catalog.set_config('tidemark_migration.applying', 'off', true);
+END $$;
+
+-- The same on the way back. Returns why PostgreSQL refuses the row; the transaction goes on. Nobody else
+-- writes then, so every error is about the row, unless PostgreSQL or the connection is in trouble.
+CREATE FUNCTION tidemark_migration.return_row(of_source text, row_key jsonb, after jsonb) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- A deferred constraint would be checked at the end.
+    SET CONSTRAINTS ALL IMMEDIATE;
+    PERFORM tidemark_migration.write_as_given(of_source, row_key, after);
+    RETURN NULL;
+EXCEPTION WHEN OTHERS THEN
+    IF left(SQLSTATE, 2) IN ('08', '40', '53', '57', '58') THEN
+        RAISE;
+    END IF;
+    RETURN format('ERROR: %s (%s)', SQLERRM, SQLSTATE);
 END $$;
 
 -- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes
@@ -480,6 +497,9 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM tidemark_migration.write_as_given(of_source, row_key, after);
+    IF after IS NOT NULL THEN
+        PERFORM tidemark_migration.advance_sequence(of_source, after);
+    END IF;
     RETURN true;
 END $$;
 

@@ -3,15 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum;
 use tokio_postgres::GenericClient;
 
 use crate::Failure;
 use crate::source::source_failure;
 
 /// The phases of a cutover, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Phase {
     /// PostgreSQL records changes, and nothing is replicated. From before the export until the load
     /// is checked.
@@ -28,14 +27,8 @@ pub enum Phase {
 
 impl Phase {
     /// The name in the plan and in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Capture => "capture",
-            Self::Dual => "dual",
-            Self::Percent => "percent",
-            Self::Finished => "finished",
-            Self::RollingBack => "rolling-back",
-        }
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     /// Whether a writer replicates its change at once.
@@ -46,18 +39,7 @@ impl Phase {
 
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Phase {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Capture, Self::Dual, Self::Percent, Self::Finished, Self::RollingBack];
-        all.into_iter()
-            .find(|phase| phase.as_str() == text)
-            .ok_or_else(|| format!("{text:?} is not a phase of a cutover"))
+        f.write_str(&self.name())
     }
 }
 

@@ -54,35 +54,22 @@ impl Sides {
         &self.postgres
     }
 
-    /// Asks both sides for an answer, and returns the phase of the cutover. With the name of another
-    /// table, a moved user could never write.
-    pub(crate) async fn answer(&self) -> Result<Option<Phase>, Failure> {
+    /// Asks both sides for an answer: the phase, and whether the table is that of the cutover. With the
+    /// name of another one, a moved user could never write.
+    pub(crate) async fn answer(&self) -> Result<(Option<Phase>, Result<(), Failure>), Failure> {
         let phase = self.postgres.plan().await?.map(|plan| plan.phase);
+        Ok((phase, self.check_table(phase).await))
+    }
+
+    async fn check_table(&self, phase: Option<Phase>) -> Result<(), Failure> {
         let is_replicating = self.dynamo.is_replicating().await?;
         let is_of_cutover = match phase {
             Some(Phase::Dual | Phase::Percent) => is_replicating,
             Some(Phase::Finished) => is_replicating || self.dynamo.is_finished().await?,
             None | Some(Phase::Capture | Phase::RollingBack) => true,
         };
-        if is_of_cutover {
-            return Ok(phase);
-        }
-        Err(FailureKind::TableRefused.because("this table is not that of the cutover: check --table"))
-    }
-
-    /// Refuses another table than that of the cutover. Before dual there may be no table yet, and a
-    /// side that does not answer now may do so later.
-    pub(crate) async fn check_table(&self) -> Result<(), Failure> {
-        let plan = self.postgres.plan().await.ok().flatten();
-        match self.answer().await {
-            Err(failure)
-                if failure.kind == FailureKind::TableRefused
-                    && plan.is_some_and(|plan| plan.phase != Phase::Capture) =>
-            {
-                Err(failure)
-            }
-            _ => Ok(()),
-        }
+        let other = || FailureKind::TableRefused.because("this table is not that of the cutover: check --table");
+        if is_of_cutover { Ok(()) } else { Err(other()) }
     }
 
     pub(super) async fn ownerships(&self, user: &str) -> Result<Ownerships, Failure> {

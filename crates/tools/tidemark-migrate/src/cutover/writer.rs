@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::dynamo::{DynamoWrite, Fence};
 use super::ownership::Side;
-use super::postgres::{PostgresWrite, Preview};
 use super::sides::Sides;
 use crate::row::Row;
 use crate::{Failure, FailureKind};
@@ -108,10 +107,8 @@ impl Writer {
     /// what it says: the parent decides about the owner, and not the request.
     async fn checked(&self, row: &Row, is_gone: bool) -> Result<Row, WriteError> {
         let postgres = &self.sides.postgres;
-        if let Some(mistake) = postgres.mistake(row) {
-            return Err(WriteError::Refused(mistake));
-        }
-        let row = postgres.normalised(row).await?.map_err(WriteError::Refused)?;
+        postgres.check(row)?;
+        let row = postgres.normalised(row).await?;
         let Some(owner) = row.table.owner.as_ref().filter(|owner| owner.through.is_some()) else {
             // A program that mixes up its users must not delete rows of others.
             let found = if is_gone { postgres.row_by_id(&row).await? } else { None };
@@ -153,29 +150,27 @@ impl Writer {
     async fn write_postgres(&self, user: &str, row: &Row, is_gone: bool) -> Result<bool, WriteError> {
         let postgres = &self.sides.postgres;
         let taken = if is_gone { postgres.delete(row, user).await } else { postgres.put(row).await };
-        match taken? {
+        match taken {
             // A row of its key alone may exist already. Then no trigger has checked the owner.
-            PostgresWrite::Written if !is_gone && row.columns.len() <= row.table.key.len() => {
+            Ok(true) if !is_gone && row.columns.len() <= row.table.key.len() => {
                 Ok(postgres.plan().await?.is_none() || postgres.ownership(user).await?.is_open(Side::Postgres))
             }
-            PostgresWrite::Written => Ok(true),
-            PostgresWrite::NotOwner if is_gone => {
+            Ok(false) if is_gone => {
                 self.bring_dependents(user, row).await?;
                 Ok(false)
             }
-            PostgresWrite::NotOwner => {
+            Ok(false) => {
                 self.bring_owners_together(user, row).await?;
                 Ok(false)
             }
             // If the user has moved, the reason may be a row of the user that was changed in
             // DynamoDB, and PostgreSQL does not know that yet.
-            PostgresWrite::UniqueViolation(_) | PostgresWrite::Refused(_)
+            Err(WriteError::Taken(_) | WriteError::Refused(_))
                 if postgres.ownership(user).await.is_ok_and(|ownership| !ownership.is_open(Side::Postgres)) =>
             {
                 Ok(false)
             }
-            PostgresWrite::UniqueViolation(index) => Err(unique(row, &index)),
-            PostgresWrite::Refused(why) => Err(WriteError::Refused(why)),
+            written => written,
         }
     }
 
@@ -240,11 +235,7 @@ impl Writer {
         }
         // Only the columns that the application gives change. PostgreSQL receives them later, and
         // must be able to store them then.
-        let after = match self.sides.postgres.preview(row, is_gone).await? {
-            Preview::Stored(after) => after,
-            Preview::UniqueViolation(index) => return Err(unique(row, &index)),
-            Preview::Refused(why) => return Err(WriteError::Refused(why)),
-        };
+        let after = self.sides.postgres.preview(row, is_gone).await?;
         if let Some(other) = after.as_ref().and_then(|after| after.owner.as_ref()).filter(|owner| *owner != user) {
             return Err(WriteError::Refused(format!("PostgreSQL gives the row to {other}")));
         }
@@ -281,10 +272,6 @@ impl Writer {
             }
         }
     }
-}
-
-fn unique(row: &Row, index: &str) -> WriteError {
-    WriteError::Taken(format!("a value that must be unique in {} ({index})", row.table.name))
 }
 
 impl From<WriteError> for Failure {

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
 use super::connections::Connections;
-use crate::cutover::{Reader, Side, Sides, WriteError, Writer};
+use crate::cutover::{Phase, Reader, Side, Sides, WriteError, Writer};
 use crate::item::dynamo_json;
 use crate::row::Row;
 use crate::{Failure, FailureKind};
@@ -166,9 +166,8 @@ async fn items(
     let sides = taken.sides()?;
     // Without PostgreSQL, the owner's id is taken as it is.
     let owner = match sides.postgres().normalised_owner(&owner).await {
-        Ok(Err(why)) => return Err(WriteError::Refused(why).into()),
-        Ok(Ok(normalised)) => normalised,
-        Err(_) => owner,
+        Err(WriteError::Failed(_)) => owner,
+        normalised => normalised?,
     };
     let found = Reader::new(sides.clone()).items(&owner, &kind).await;
     taken.give_back();
@@ -185,7 +184,11 @@ async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusa
         answer
     };
     match timeout(HEALTH_MAX, answers).await {
-        Ok(answer) => Ok(Json(json!({ "phase": answer?.map(|phase| phase.as_str()) }))),
+        Ok(answer) => {
+            let (phase, table) = answer?;
+            table?;
+            Ok(Json(json!({ "phase": phase.map(Phase::name) })))
+        }
         Err(_) => Err(Refusal(StatusCode::GATEWAY_TIMEOUT, "timeout", "a side does not answer".to_owned())),
     }
 }

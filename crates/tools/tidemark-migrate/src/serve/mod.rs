@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::MappingArguments;
 use crate::command::Product;
+use crate::cutover::Phase;
 use crate::source::Server;
 use crate::terminal::tell;
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
@@ -69,7 +70,14 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let connections = Connections::new(server, table.open().await, (mapping, *product), connections.into())?;
     // A mistake in the options ends the command now, and not each request.
     let taken = connections.take().await?;
-    taken.sides()?.check_table().await?;
+    let answer = taken.sides()?.answer().await;
+    // Before dual there may be no table yet, and a side that does not answer now may do so later.
+    if let Ok((Some(phase), Err(failure))) = answer
+        && phase != Phase::Capture
+        && failure.kind == FailureKind::TableRefused
+    {
+        return Err(failure);
+    }
     taken.give_back();
     let listener = TcpListener::bind(listen).await.map_err(|error| option(format!("{listen}: {error}")))?;
     let at = listener.local_addr().map_err(option)?;

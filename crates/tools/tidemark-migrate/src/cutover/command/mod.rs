@@ -327,12 +327,11 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
     for (table, reasons) in more["leftOut"].as_object().into_iter().flatten() {
         text.push_str(&format!("\nLeft out of {table} since the export: {reasons}. All are in {LEFT_OUT}."));
     }
-    let mut json = json!({ "run": run, "phase": phase.as_str(), "percent": percent, "state": state });
+    let mut json = json!({ "run": run, "phase": phase.name(), "percent": percent, "state": state });
     if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
         json.extend(more);
     }
-    let outcome = if differences > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
-    Report { outcome, json, text }
+    Report::new(json, text, differences > 0)
 }
 
 #[cfg(test)]

@@ -201,6 +201,7 @@ impl Postgres {
                  IF NOT EXISTS (SELECT FROM tidemark_migration.plan WHERE phase = 'finished') THEN
                      RAISE EXCEPTION 'the cutover is not finished';
                  END IF;
+                 PERFORM tidemark_migration.advance_sequence(source, NULL) FROM tidemark_migration.sources;
              END $$;
              DROP SCHEMA tidemark_migration CASCADE"
         ))

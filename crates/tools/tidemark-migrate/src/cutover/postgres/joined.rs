@@ -8,7 +8,7 @@ use super::{Postgres, quoted, table_of, unreadable, version};
 use crate::Failure;
 use crate::mapping::{Join, Table};
 use crate::row::{Columns, OWNER, Row};
-use crate::source::{literal, source_failure};
+use crate::source::literal;
 
 /// The most changes that are read at once.
 const CHANGES_PER_PAGE: i64 = 1_000;
@@ -44,7 +44,7 @@ impl Postgres {
     /// The sequence of the last change, and the number of changes.
     pub(in crate::cutover) async fn pending_joined(&self) -> Result<(i64, u64), Failure> {
         let sql = "SELECT coalesce(max(sequence), 0), count(*) FROM tidemark_migration.joined_changes";
-        let row = self.client.query_one(sql, &[]).await.map_err(source_failure)?;
+        let row = self.query_one(sql, &[]).await?;
         Ok((row.get(0), version(row.get(1))))
     }
 
@@ -56,7 +56,7 @@ impl Postgres {
     ) -> Result<Vec<JoinedChange>, Failure> {
         let sql = "SELECT sequence, source, before::text, after::text FROM tidemark_migration.joined_changes
                    WHERE sequence > $1 AND sequence <= $2 AND ($3::text IS NULL OR user_id = $3) ORDER BY sequence LIMIT $4";
-        let rows = self.client.query(sql, &[&after, &until, &user, &CHANGES_PER_PAGE]).await.map_err(source_failure)?;
+        let rows = self.query(sql, &[&after, &until, &user, &CHANGES_PER_PAGE]).await?;
         let change = |row: &tokio_postgres::Row| {
             let table = table_of(&self.schema.mapping, row.get(1))?;
             let states = [row.get::<_, Option<&str>>(2), row.get(3)].into_iter().flatten();
@@ -70,7 +70,7 @@ impl Postgres {
     /// Forgets changes whose rows have their items again.
     pub(in crate::cutover) async fn remove_joined_changes(&self, sequences: &[i64]) -> Result<(), Failure> {
         let sql = "DELETE FROM tidemark_migration.joined_changes WHERE sequence = ANY ($1)";
-        self.client.execute(sql, &[&sequences]).await.map_err(source_failure)?;
+        self.execute(sql, &[&sequences]).await?;
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl Postgres {
             literal(OWNER),
             self.table(table)
         );
-        let rows = self.client.query(&sql, &parameters).await.map_err(source_failure)?;
+        let rows = self.query(&sql, &parameters).await?;
         let read = |row: &tokio_postgres::Row| Row::read(table, row.get(0));
         rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| unreadable(&table.name, error))
     }

@@ -9,11 +9,10 @@ mod writes;
 
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-
-pub(super) use writes::{PostgresWrite, Preview};
 
 use super::outbox_entry::OutboxEntry;
 use super::ownership::Ownership;
@@ -81,6 +80,22 @@ impl Postgres {
         &self.schema
     }
 
+    async fn query(&self, sql: &str, parameters: Parameters<'_>) -> Result<Vec<tokio_postgres::Row>, Failure> {
+        self.client.query(sql, parameters).await.map_err(source_failure)
+    }
+
+    async fn query_one(&self, sql: &str, parameters: Parameters<'_>) -> Result<tokio_postgres::Row, Failure> {
+        self.client.query_one(sql, parameters).await.map_err(source_failure)
+    }
+
+    async fn query_opt(&self, sql: &str, parameters: Parameters<'_>) -> Result<Option<tokio_postgres::Row>, Failure> {
+        self.client.query_opt(sql, parameters).await.map_err(source_failure)
+    }
+
+    async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<u64, Failure> {
+        self.client.execute(sql, parameters).await.map_err(source_failure)
+    }
+
     /// Reads a row's JSON. Without a column that the mapping uses, its items would lose an
     /// attribute.
     fn read(&self, table: &Arc<Table>, json: &str) -> Result<Row, Failure> {
@@ -140,7 +155,7 @@ impl Postgres {
             row => row.map_err(source_failure)?,
         };
         let Some(row) = row else { return Ok(None) };
-        let phase = row.get::<_, &str>(1).parse().map_err(|error| unreadable("the plan", error))?;
+        let phase = Phase::from_str(row.get(1), false).map_err(|error| unreadable("the plan", error))?;
         Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
     }
 
@@ -148,7 +163,7 @@ impl Postgres {
         // A cutover that is still running elsewhere must not undo the start of a rollback.
         let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()
                    WHERE phase <> 'rolling-back' OR $1 = 'rolling-back'";
-        match self.client.execute(sql, &[&phase.as_str(), &i16::from(percent)]).await.map_err(source_failure)? {
+        match self.execute(sql, &[&phase.name(), &i16::from(percent)]).await? {
             0 => Err(FailureKind::Cutover.because("the cutover is being rolled back")),
             _ => Ok(()),
         }
@@ -157,14 +172,14 @@ impl Postgres {
     /// Stores the manifest of the run's items.
     pub(super) async fn store_items(&self, items: &str) -> Result<(), Failure> {
         let sql = "UPDATE tidemark_migration.plan SET items = $1 WHERE items IS DISTINCT FROM $1";
-        self.client.execute(sql, &[&items]).await.map_err(source_failure)?;
+        self.execute(sql, &[&items]).await?;
         Ok(())
     }
 
     /// Permits a rollback of the finished cutover for so many days from now on.
     pub(super) async fn allow_way_back(&self, days: u16) -> Result<(), Failure> {
         let sql = "UPDATE tidemark_migration.plan SET way_back_until = now() + make_interval(days => $1)";
-        self.client.execute(sql, &[&i32::from(days)]).await.map_err(source_failure)?;
+        self.execute(sql, &[&i32::from(days)]).await?;
         Ok(())
     }
 
@@ -173,7 +188,7 @@ impl Postgres {
     pub(crate) async fn way_back_until(&self) -> Result<Option<(String, bool)>, Failure> {
         let sql = "SELECT to_char(way_back_until AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), way_back_until < now()
                    FROM tidemark_migration.plan WHERE way_back_until IS NOT NULL";
-        let row = self.client.query_opt(sql, &[]).await.map_err(source_failure)?;
+        let row = self.query_opt(sql, &[]).await?;
         Ok(row.map(|row| (row.get(0), row.get(1))))
     }
 
@@ -182,7 +197,7 @@ impl Postgres {
         // Committed changes that have no version yet count, too.
         let sql = "SELECT epoch, version + (SELECT count(*) FROM tidemark_migration.outbox WHERE user_id = $1 AND version IS NULL)
                    FROM tidemark_migration.ownerships WHERE user_id = $1";
-        let row = self.client.query_opt(sql, &[&user]).await.map_err(source_failure)?;
+        let row = self.query_opt(sql, &[&user]).await?;
         Ok(row.map_or_else(Ownership::default, |row| Ownership {
             epoch: epoch(row.get(0)),
             version: version(row.get(1)),
@@ -195,7 +210,7 @@ impl Postgres {
         // owner.
         let sql = "SELECT user_id, epoch, version FROM tidemark_migration.ownerships
                    WHERE user_id > $1 ORDER BY user_id LIMIT $2";
-        let rows = self.client.query(sql, &[&user, &USERS_PER_PAGE]).await.map_err(source_failure)?;
+        let rows = self.query(sql, &[&user, &USERS_PER_PAGE]).await?;
         let ownership =
             |row: &tokio_postgres::Row| Ownership { epoch: epoch(row.get(1)), version: version(row.get(2)) };
         Ok(rows.iter().map(|row| (row.get(0), ownership(row))).collect())
@@ -205,28 +220,28 @@ impl Postgres {
     pub(crate) async fn unknown_users(&self, users: &[String]) -> Result<Vec<String>, Failure> {
         let sql = "SELECT id FROM unnest($1::text[]) AS id
                    WHERE NOT EXISTS (SELECT FROM tidemark_migration.ownerships WHERE user_id = id) ORDER BY id";
-        let rows = self.client.query(sql, &[&users]).await.map_err(source_failure)?;
+        let rows = self.query(sql, &[&users]).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// The number of users with an ownership record, also those who have no row of their own.
     pub(super) async fn users(&self) -> Result<u64, Failure> {
-        let row = self.client.query_one("SELECT count(*) FROM tidemark_migration.ownerships", &[]).await;
-        Ok(version(row.map_err(source_failure)?.get(0)))
+        let row = self.query_one("SELECT count(*) FROM tidemark_migration.ownerships", &[]).await?;
+        Ok(version(row.get(0)))
     }
 
     /// Increases an ownership's epoch by one, if it is `from` and the version is `at`, if given.
     pub(super) async fn advance_epoch(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
         let from = i32::try_from(from).map_err(|error| unreadable("the epoch", error))?;
         let sql = "SELECT tidemark_migration.advance_epoch($1, $2, $3)";
-        let row = self.client.query_one(sql, &[&user, &from, &at.map(number)]).await.map_err(source_failure)?;
+        let row = self.query_one(sql, &[&user, &from, &at.map(number)]).await?;
         Ok(row.get(0))
     }
 
     /// The user's first changes that the other side may not have, in order.
     pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
         let sql = "SELECT version, source, before::text, after::text FROM tidemark_migration.numbered_changes($1, $2)";
-        let rows = self.client.query(sql, &[&user, &ENTRIES_PER_PAGE]).await.map_err(source_failure)?;
+        let rows = self.query(sql, &[&user, &ENTRIES_PER_PAGE]).await?;
         let entry = |row: &tokio_postgres::Row| {
             let table = table_of(&self.schema.mapping, row.get(1))?;
             let read = |json: Option<&str>| {
@@ -242,14 +257,14 @@ impl Postgres {
     /// Removes a user's changes up to the last one that the other side has.
     pub(super) async fn remove_outbox_entries(&self, user: &str, last: u64) -> Result<(), Failure> {
         let sql = "DELETE FROM tidemark_migration.outbox WHERE user_id = $1 AND version <= $2";
-        self.client.execute(sql, &[&user, &number(last)]).await.map_err(source_failure)?;
+        self.execute(sql, &[&user, &number(last)]).await?;
         Ok(())
     }
 
     /// The sequence of the last change that is not replicated, and the number of such changes.
     pub(super) async fn pending(&self) -> Result<(i64, u64), Failure> {
         let sql = "SELECT coalesce(max(sequence), 0), count(*) FROM tidemark_migration.outbox";
-        let row = self.client.query_one(sql, &[]).await.map_err(source_failure)?;
+        let row = self.query_one(sql, &[]).await?;
         Ok((row.get(0), version(row.get(1))))
     }
 
@@ -258,7 +273,7 @@ impl Postgres {
         let sql = "SELECT DISTINCT user_id FROM tidemark_migration.outbox
                    WHERE user_id > $1 AND sequence <= $2 ORDER BY user_id LIMIT $3";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let users = self.client.query(sql, &[&last, &until, &limit]).await.map_err(source_failure)?;
+        let users = self.query(sql, &[&last, &until, &limit]).await?;
         Ok(users.iter().map(|row| row.get(0)).collect())
     }
 }

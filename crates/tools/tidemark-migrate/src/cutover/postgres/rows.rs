@@ -11,7 +11,7 @@ use crate::cutover::ownership::Ownership;
 use crate::mapping::Table;
 use crate::mapping::related::{Similar, plain};
 use crate::row::{Cell, Row};
-use crate::source::{OnDelete, literal, source_failure};
+use crate::source::{OnDelete, literal};
 
 /// What PostgreSQL does when a row is deleted to which other rows refer.
 #[derive(Debug)]
@@ -261,7 +261,7 @@ impl Postgres {
             "SELECT coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0) + {unnumbered}, {rows}
              FROM (SELECT $2::text AS id) AS asked {record}"
         );
-        let found = self.client.query_one(&sql, &[id, &user]).await.map_err(source_failure)?;
+        let found = self.query_one(&sql, &[id, &user]).await?;
         let mut all = Vec::new();
         for (n, (table, _)) in of.iter().enumerate() {
             for json in found.get::<_, Vec<String>>(2 + n) {
@@ -279,7 +279,7 @@ impl Postgres {
     ) -> Result<Vec<Row>, Failure> {
         let (json, from) = (self.schema.json(table, "this"), self.table(table));
         let sql = format!("SELECT {json}::text FROM {from} AS this WHERE {filter}");
-        let rows = self.client.query(&sql, parameters).await.map_err(source_failure)?;
+        let rows = self.query(&sql, parameters).await?;
         rows.iter().map(|row| self.read(table, row.get(0))).collect()
     }
 }

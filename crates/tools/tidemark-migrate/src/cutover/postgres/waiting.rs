@@ -5,7 +5,6 @@ use crate::Failure;
 use crate::cutover::waiting::{WaitingRow, name};
 use crate::item::Key;
 use crate::row::Row;
-use crate::source::source_failure;
 
 /// The most owners that are compared when a key becomes free.
 const WAITING_MAX: i64 = 100;
@@ -20,7 +19,7 @@ impl Postgres {
         let sql = "INSERT INTO tidemark_migration.waiting (key, user_id, source, row_key) VALUES ($1, $2, $3, $4::text::jsonb)
                    ON CONFLICT (key, user_id) DO UPDATE SET source = EXCLUDED.source, row_key = EXCLUDED.row_key";
         let key = name(key);
-        self.client.execute(sql, &[&key, &owner, &row.table.name, &json]).await.map_err(source_failure)?;
+        self.execute(sql, &[&key, &owner, &row.table.name, &json]).await?;
         Ok(())
     }
 
@@ -28,7 +27,7 @@ impl Postgres {
     pub(in crate::cutover) async fn waiting_for(&self, keys: &[String]) -> Result<Vec<WaitingRow>, Failure> {
         let sql =
             "SELECT key, user_id, source, row_key::text FROM tidemark_migration.waiting WHERE key = ANY ($1) LIMIT $2";
-        let found = self.client.query(sql, &[&keys, &WAITING_MAX]).await.map_err(source_failure)?;
+        let found = self.query(sql, &[&keys, &WAITING_MAX]).await?;
         let waiting = |found: &tokio_postgres::Row| {
             let (key, owner): (String, String) = (found.get(0), found.get(1));
             let table = table_of(&self.schema.mapping, found.get(2))?;
@@ -41,7 +40,7 @@ impl Postgres {
     /// Forgets that an owner wants a key.
     pub(in crate::cutover) async fn remove_waiting(&self, waiting: &WaitingRow) -> Result<(), Failure> {
         let sql = "DELETE FROM tidemark_migration.waiting WHERE key = $1 AND user_id = $2";
-        self.client.execute(sql, &[&waiting.key, &waiting.owner]).await.map_err(source_failure)?;
+        self.execute(sql, &[&waiting.key, &waiting.owner]).await?;
         Ok(())
     }
 
@@ -54,7 +53,7 @@ impl Postgres {
         let keys = keys.map_err(|error| unreadable("a row", error))?;
         let sql = "SELECT tidemark_migration.touch(owner, source, key::jsonb)
                    FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS given (owner, source, key, place) ORDER BY place";
-        let touched = self.client.query(sql, &[&owners, &sources, &keys]).await.map_err(source_failure)?;
+        let touched = self.query(sql, &[&owners, &sources, &keys]).await?;
         let moved = rows.iter().zip(&touched).filter(|(_, touched)| !touched.get::<_, bool>(0));
         Ok(moved.map(|(row, _)| row.clone()).collect())
     }

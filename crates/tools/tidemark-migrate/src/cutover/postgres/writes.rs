@@ -7,48 +7,28 @@ use super::{MOVED, Postgres, epoch, is_missing, number, quoted, unreadable};
 use crate::Failure;
 use crate::cutover::outbox_entry::OutboxEntry;
 use crate::cutover::ownership::{Ownership, Side};
+use crate::cutover::writer::WriteError;
 use crate::mapping::Table;
 use crate::row::{Cell, Row};
 use crate::source::{Restricted, source_failure};
 
-/// The result of a write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cutover) enum PostgresWrite {
-    Written,
-    /// This side does not own the user; nothing was written.
-    NotOwner,
-    /// Another row has the value in this unique index; nothing was written.
-    UniqueViolation(String),
-    /// PostgreSQL refuses the row, and says why; nothing was written.
-    Refused(String),
-}
-
-/// The result of a write that PostgreSQL would make.
-#[derive(Debug)]
-pub(in crate::cutover) enum Preview {
-    /// The row as it would be stored; `None` if it would be deleted.
-    Stored(Option<Row>),
-    /// Another row has the value in this unique index.
-    UniqueViolation(String),
-    /// PostgreSQL would refuse the write; the text says why.
-    Refused(String),
-}
-
 impl Postgres {
-    /// Why a row cannot mean what it says; `None` if it can.
-    pub(in crate::cutover) fn mistake(&self, row: &Row) -> Option<String> {
+    /// Refuses a row that cannot mean what it says.
+    pub(in crate::cutover) fn check(&self, row: &Row) -> Result<(), WriteError> {
         let (table, key) = (&row.table.name, self.schema.key_columns(&row.table));
         if let Some(column) = key.iter().find(|name| row.columns.get(*name).is_none_or(|cell| *cell == Cell::Null)) {
-            return Some(format!("a row of {table} without {column}, which identifies it"));
+            return Err(WriteError::Refused(format!("a row of {table} without {column}, which identifies it")));
         }
-        let known = self.schema.columns.get(table)?;
-        let unknown = row.columns.keys().find(|name| !known.contains_key(*name))?;
-        Some(format!("{table} has no column {unknown:?}"))
+        let known = self.schema.columns.get(table);
+        match row.columns.keys().find(|name| known.is_some_and(|known| !known.contains_key(*name))) {
+            Some(unknown) => Err(WriteError::Refused(format!("{table} has no column {unknown:?}"))),
+            None => Ok(()),
+        }
     }
 
     /// The row with the columns of its key and its owner as PostgreSQL writes them, such as a uuid
-    /// in lower case; or why they are no values of their types.
-    pub(in crate::cutover) async fn normalised(&self, row: &Row) -> Result<Result<Row, String>, Failure> {
+    /// in lower case.
+    pub(in crate::cutover) async fn normalised(&self, row: &Row) -> Result<Row, WriteError> {
         let (table, owner) = (&row.table, row.table.owner.as_ref());
         let mut names = self.schema.key_columns(table);
         names.extend(owner.and_then(|owner| self.schema.column(table, &owner.column)).map(str::to_owned));
@@ -62,38 +42,36 @@ impl Postgres {
             _ => false,
         };
         if names.iter().all(is_plain) {
-            return Ok(Ok(row.clone()));
+            return Ok(row.clone());
         }
         let mut given = row.clone();
         given.columns.retain(|name, _| names.contains(name));
         let json = given.json().map_err(|error| unreadable("a row", error))?;
         let from = self.table(table);
         let sql = format!("SELECT to_jsonb(jsonb_populate_record(NULL::{from}, $1::text::jsonb))::text");
-        let found = match self.client.query_one(&sql, &[&json]).await {
-            Ok(found) => Row::read(table, found.get(0)).map_err(|error| unreadable(&table.name, error))?,
-            Err(error) => return refusal(error).map(Err),
-        };
+        let found = self.client.query_one(&sql, &[&json]).await.map_err(|error| refusal(table, error))?;
+        let found = Row::read(table, found.get(0)).map_err(|error| unreadable(&table.name, error))?;
         let mut columns = row.columns.clone();
         columns.extend(found.columns.into_iter().filter(|(name, _)| given.columns.contains_key(name)));
         let normalised = Row::new(table, columns);
-        Ok(Ok(match &row.owner {
+        Ok(match &row.owner {
             Some(owner) if normalised.owner.is_none() => normalised.of_owner(owner),
             _ => normalised,
-        }))
+        })
     }
 
-    /// The id of an owner as PostgreSQL writes it; or why there is no such id.
-    pub(crate) async fn normalised_owner(&self, owner: &str) -> Result<Result<String, String>, Failure> {
+    /// The id of an owner as PostgreSQL writes it.
+    pub(crate) async fn normalised_owner(&self, owner: &str) -> Result<String, WriteError> {
         let mapping = &self.schema.mapping;
         let kind = mapping.kind_of(owner).and_then(|kind| mapping.owners.get(kind));
         let table = kind.and_then(|kind| mapping.table(&kind.table));
         let (Some(kind), Some(table)) = (kind, table) else {
-            return Ok(Err(format!("{owner:?} has the prefix of no kind of owners")));
+            return Err(WriteError::Refused(format!("{owner:?} has the prefix of no kind of owners")));
         };
         let column = self.schema.key_columns(table).swap_remove(0);
         let id = owner.strip_prefix(&kind.prefix).unwrap_or(owner).to_owned();
         let row = self.normalised(&Row::new(table, [(column, Cell::Text(id))].into())).await?;
-        Ok(row.map(|row| row.owner.unwrap_or_else(|| owner.to_owned())))
+        Ok(row.owner.unwrap_or_else(|| owner.to_owned()))
     }
 
     /// The owner of the row that is a row's parent, or will be; `None` if there is no such row.
@@ -108,19 +86,20 @@ impl Postgres {
         Ok(found.and_then(|row| row.owner))
     }
 
-    /// Inserts a row, or updates the given columns of the row with the same key.
-    pub(in crate::cutover) async fn put(&self, row: &Row) -> Result<PostgresWrite, Failure> {
+    /// Inserts a row, or updates the given columns of the row with the same key. False if this side
+    /// does not own the user.
+    pub(in crate::cutover) async fn put(&self, row: &Row) -> Result<bool, WriteError> {
         let json = row.json().map_err(|error| unreadable("a row", error))?;
         let sql = self.upsert(&row.table, row.columns.keys());
-        let outcome = write_outcome(self.client.execute(&sql, &[&json]).await)?;
-        if outcome == PostgresWrite::Written {
+        let is_written = unless_moved(&row.table, self.client.execute(&sql, &[&json]).await)?;
+        if is_written {
             let advance = "SELECT tidemark_migration.advance_sequence($1, $2::text::jsonb)";
             match self.client.execute(advance, &[&row.table.name, &json]).await {
-                Err(error) if !is_missing(&error) => return Err(source_failure(error)),
+                Err(error) if !is_missing(&error) => return Err(source_failure(error).into()),
                 _ => {}
             }
         }
-        Ok(outcome)
+        Ok(is_written)
     }
 
     /// An update of some columns, or an insert if there is no such row; the parameter is the row's
@@ -158,8 +137,8 @@ impl Postgres {
         )
     }
 
-    /// Deletes an owner's row. If this side owns the owner, a missing row counts as deleted.
-    pub(in crate::cutover) async fn delete(&self, row: &Row, user: &str) -> Result<PostgresWrite, Failure> {
+    /// Deletes an owner's row. A missing row counts as deleted. False if this side does not own the user.
+    pub(in crate::cutover) async fn delete(&self, row: &Row, user: &str) -> Result<bool, WriteError> {
         let key = row.key();
         let of_user = key.len() + 1;
         let delete = format!("DELETE FROM {} AS this WHERE {}", self.table(&row.table), self.key_equals(&row.table, 1));
@@ -172,21 +151,18 @@ impl Postgres {
         let mut parameters: Vec<_> = key.iter().map(|part| part as &(dyn ToSql + Sync)).collect();
         parameters.push(&user);
         match self.client.query_one(&sql, &parameters).await {
-            Ok(row) if row.get(0) || Ownership { epoch: epoch(row.get(1)), version: 0 }.is_open(Side::Postgres) => {
-                Ok(PostgresWrite::Written)
-            }
-            Ok(_) => Ok(PostgresWrite::NotOwner),
+            Ok(row) => Ok(row.get(0) || Ownership { epoch: epoch(row.get(1)), version: 0 }.is_open(Side::Postgres)),
             // There is no cutover, so PostgreSQL is the only side.
             Err(error) if is_missing(&error) => {
                 parameters.pop();
-                write_outcome(self.client.execute(&delete, &parameters).await)
+                unless_moved(&row.table, self.client.execute(&delete, &parameters).await)
             }
-            Err(error) => write_outcome(Err(error)),
+            Err(error) => unless_moved(&row.table, Err(error)),
         }
     }
 
     /// The row that PostgreSQL would store for a write; `None` for a deletion. Nothing is written.
-    pub(in crate::cutover) async fn preview(&self, row: &Row, is_gone: bool) -> Result<Preview, Failure> {
+    pub(in crate::cutover) async fn preview(&self, row: &Row, is_gone: bool) -> Result<Option<Row>, WriteError> {
         let json = row.json().map_err(|error| unreadable("a row", error))?;
         let after = (!is_gone).then_some(&json);
         // The stored row is joined with the same rows as an exported one.
@@ -197,62 +173,26 @@ impl Postgres {
             self.schema.joined(&row.table, "this"),
             self.table(&row.table)
         );
-        let stored = match self.client.query_one(&sql, &[&row.table.name, &json, &after]).await {
-            Ok(stored) => stored,
-            Err(error) => {
-                return match unique_index(&error) {
-                    Some(index) => Ok(Preview::UniqueViolation(index)),
-                    None => refusal(error).map(Preview::Refused),
-                };
-            }
-        };
-        let Some(stored) = stored.get::<_, Option<&str>>(0) else { return Ok(Preview::Stored(None)) };
+        let stored = self.client.query_one(&sql, &[&row.table.name, &json, &after]).await;
+        let stored = stored.map_err(|error| refusal(&row.table, error))?;
+        let Some(stored) = stored.get::<_, Option<&str>>(0) else { return Ok(None) };
         let mut stored = self.read(&row.table, stored)?;
         stored.columns.retain(|name, _| !row.table.ignored.contains(name));
-        Ok(Preview::Stored(Some(row.updated(&stored))))
+        Ok(Some(row.updated(&stored)))
     }
 
-    /// Begins a trial: until it ends, rows are written as without it, and then all of them are
-    /// undone.
-    pub(in crate::cutover) async fn begin_trial(&self) -> Result<(), Failure> {
-        // A deferred constraint would be checked at the end.
-        let begin = "BEGIN; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL tidemark_migration.is_trial = 'on'";
-        self.client.batch_execute(begin).await.map_err(source_failure)
-    }
-
-    /// Undoes what was written in a trial.
-    pub(in crate::cutover) async fn end_trial(&self) -> Result<(), Failure> {
-        self.client.batch_execute("ROLLBACK").await.map_err(source_failure)
-    }
-
-    /// Writes a row with exactly these values, or deletes it; also while PostgreSQL refuses the
+    /// Writes a row with exactly these values, or deletes it, although PostgreSQL refuses the
     /// application's writes. Returns why PostgreSQL refuses the row, if it does.
-    pub(in crate::cutover) async fn write_as_given(
+    pub(in crate::cutover) async fn return_row(
         &self,
         row: &Row,
         after: Option<&Row>,
-        is_trial: bool,
     ) -> Result<Option<String>, Failure> {
         let json = |row: &Row| row.json().map_err(|error| unreadable("a row", error));
         let (key, after) = (json(row)?, after.map(json).transpose()?);
-        let sql = "SELECT tidemark_migration.write_as_given($1, $2::text::jsonb, $3::text::jsonb)";
-        // A refused row must not end the transaction of the trial.
-        if is_trial {
-            self.client.batch_execute("SAVEPOINT of_row").await.map_err(source_failure)?;
-        }
-        let written = self.client.execute(sql, &[&row.table.name, &key, &after]).await;
-        if is_trial {
-            let end = if written.is_ok() { "RELEASE of_row" } else { "ROLLBACK TO of_row" };
-            self.client.batch_execute(end).await.map_err(source_failure)?;
-        }
-        match written {
-            Ok(_) => Ok(None),
-            // Nobody else writes now, so any other error is about the row, too.
-            Err(error) => {
-                let is_about_row = is_outside(&error, &TROUBLE);
-                reason(error, is_about_row).map(Some)
-            }
-        }
+        let sql = "SELECT tidemark_migration.return_row($1, $2::text::jsonb, $3::text::jsonb)";
+        let refused = self.query_one(sql, &[&row.table.name, &key, &after]).await?;
+        Ok(refused.get(0))
     }
 
     /// Applies a change of the other side, if it is the next one.
@@ -264,53 +204,36 @@ impl Postgres {
         let after = entry.after.as_ref().map(json).transpose()?;
         let sql = "SELECT tidemark_migration.apply_change($1, $2, $3, $4::text::jsonb, $5::text::jsonb)";
         let (version, table) = (number(entry.version), &entry.table.name);
-        let row =
-            self.client.query_one(sql, &[&entry.user, &version, table, &key, &after]).await.map_err(source_failure)?;
+        let row = self.query_one(sql, &[&entry.user, &version, table, &key, &after]).await?;
         Ok(row.get(0))
     }
-}
-
-/// The unique index that forbids a write.
-fn unique_index(error: &tokio_postgres::Error) -> Option<String> {
-    let violated = error.as_db_error().filter(|error| *error.code() == SqlState::UNIQUE_VIOLATION)?;
-    Some(violated.constraint().unwrap_or("a unique index").to_owned())
 }
 
 /// The classes of SQLSTATE that are not about a row: PostgreSQL or the connection is in trouble,
 /// another transaction was faster, or a right or a table is missing.
 const NOT_ABOUT_ROW: [&str; 10] = ["08", "25", "28", "40", "42", "53", "55", "57", "58", "TM"];
 
-/// Those of them where PostgreSQL or the connection is in trouble, or another transaction was
-/// faster.
-const TROUBLE: [&str; 5] = ["08", "40", "53", "57", "58"];
-
-/// Whether PostgreSQL reported the error, with a SQLSTATE outside of these classes.
-fn is_outside(error: &tokio_postgres::Error, classes: &[&str]) -> bool {
-    error.code().is_some_and(|code| !classes.iter().any(|class| code.code().starts_with(class)))
-}
-
-/// The error as the reason why a row is refused, or as a failure.
-fn reason(error: tokio_postgres::Error, is_about_row: bool) -> Result<String, Failure> {
-    let failure = source_failure(error);
-    if is_about_row { Ok(failure.detail) } else { Err(failure) }
-}
-
 /// Why PostgreSQL refuses a row: wrong values, violated constraints, and errors that types and
 /// triggers raise.
-fn refusal(error: tokio_postgres::Error) -> Result<String, Failure> {
-    // The input of some types raises a syntax error.
-    let is_syntax = error.code() == Some(&SqlState::SYNTAX_ERROR);
-    let is_about_row = is_syntax || is_outside(&error, &NOT_ABOUT_ROW);
-    reason(error, is_about_row)
+fn refusal(table: &Table, error: tokio_postgres::Error) -> WriteError {
+    let Some(code) = error.code().cloned() else { return source_failure(error).into() };
+    let is_about_row = !NOT_ABOUT_ROW.iter().any(|class| code.code().starts_with(class));
+    if code == SqlState::UNIQUE_VIOLATION {
+        let index = error.as_db_error().and_then(|error| error.constraint()).unwrap_or("a unique index");
+        return WriteError::Taken(format!("a value that must be unique in {} ({index})", table.name));
+    }
+    match source_failure(error) {
+        // The input of some types raises a syntax error.
+        failure if is_about_row || code == SqlState::SYNTAX_ERROR => WriteError::Refused(failure.detail),
+        failure => failure.into(),
+    }
 }
 
-fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<PostgresWrite, Failure> {
+/// False if the triggers say that DynamoDB owns the user.
+fn unless_moved(table: &Table, written: Result<u64, tokio_postgres::Error>) -> Result<bool, WriteError> {
     match written {
-        Ok(_) => Ok(PostgresWrite::Written),
-        Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(PostgresWrite::NotOwner),
-        Err(error) => match unique_index(&error) {
-            Some(index) => Ok(PostgresWrite::UniqueViolation(index)),
-            None => refusal(error).map(PostgresWrite::Refused),
-        },
+        Ok(_) => Ok(true),
+        Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(false),
+        Err(error) => Err(refusal(table, error)),
     }
 }

@@ -10,6 +10,7 @@ use crate::Failure;
 use crate::cutover::sides::Sides;
 use crate::cutover::{PARALLEL, PREFIX};
 use crate::run::{LineWriter, Run};
+use crate::source::source_failure;
 use crate::terminal::Progress;
 
 /// The name of the file with what is not brought back.
@@ -32,16 +33,14 @@ impl Sides {
     /// Brings the rows of all owners to the state of their items. May be repeated. A trial undoes
     /// all of it at the end.
     pub(crate) async fn return_all(&self, run: &Run, is_trial: bool) -> Result<Returned, Failure> {
-        if !is_trial {
-            return self.return_known_and_new(run, is_trial).await;
-        }
-        self.postgres.begin_trial().await?;
-        let returned = self.return_known_and_new(run, is_trial).await;
-        let ended = self.postgres.end_trial().await;
+        let [begin, end] = if is_trial { ["BEGIN", "ROLLBACK"] } else { [""; 2] };
+        self.postgres.client().batch_execute(begin).await.map_err(source_failure)?;
+        let returned = self.return_known_and_new(run).await;
+        let ended = self.postgres.client().batch_execute(end).await.map_err(source_failure);
         returned.and_then(|returned| ended.map(|()| returned))
     }
 
-    async fn return_known_and_new(&self, run: &Run, is_trial: bool) -> Result<Returned, Failure> {
+    async fn return_known_and_new(&self, run: &Run) -> Result<Returned, Failure> {
         let mut returned = Returned { new_owners: self.list_new_owners(run).await?, ..Returned::default() };
         let mut lines = LineWriter::create(run.path(NOT_RETURNED))?;
         let progress = Progress::new(self.postgres.users().await? + returned.new_owners, "returned");
@@ -51,10 +50,10 @@ impl Sides {
             let Some((user, _)) = users.last() else { break };
             last.clone_from(user);
             let users = users.into_iter().map(|(user, _)| Ok(user));
-            self.return_some(users, is_trial, &mut returned, &mut lines, |done| progress.inc(done)).await?;
+            self.return_some(users, &mut returned, &mut lines, &progress).await?;
         }
         let new = run.read_lines(NEW_OWNERS)?;
-        self.return_some(new, is_trial, &mut returned, &mut lines, |done| progress.inc(done)).await?;
+        self.return_some(new, &mut returned, &mut lines, &progress).await?;
         returned.not_returned = lines.finish()?.lines;
         Ok(returned)
     }
@@ -62,14 +61,12 @@ impl Sides {
     async fn return_some(
         &self,
         owners: impl Iterator<Item = Result<String, Failure>>,
-        is_trial: bool,
         returned: &mut Returned,
         lines: &mut LineWriter,
-        done: impl Fn(u64),
+        progress: &Progress,
     ) -> Result<(), Failure> {
-        let of_owners = stream::iter(owners).map(|owner| async move { self.return_owner(&owner?, is_trial).await });
-        // A trial is one transaction.
-        let mut of_owners = of_owners.buffer_unordered(if is_trial { 1 } else { PARALLEL });
+        let of_owners = stream::iter(owners).map(|owner| async move { self.return_owner(&owner?).await });
+        let mut of_owners = of_owners.buffer_unordered(PARALLEL);
         while let Some(owner) = of_owners.next().await {
             let owner = owner?;
             returned.owners += 1;
@@ -77,7 +74,7 @@ impl Sides {
             for left in &owner.left {
                 lines.write_json(left)?;
             }
-            done(1);
+            progress.inc(1);
         }
         Ok(())
     }

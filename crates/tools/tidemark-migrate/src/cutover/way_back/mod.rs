@@ -88,7 +88,7 @@ struct OwnerReturn<'r> {
 
 impl Sides {
     /// Brings an owner's rows to the state of the items. May be repeated.
-    async fn return_owner(&self, owner: &str, is_trial: bool) -> Result<ReturnedOwner, Failure> {
+    async fn return_owner(&self, owner: &str) -> Result<ReturnedOwner, Failure> {
         let items = self.dynamo.items_of(&self.world.partitions(owner)).await?;
         let found: BTreeMap<Key, Attributes> =
             items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
@@ -112,7 +112,7 @@ impl Sides {
                 let (Returning { before, after, .. }, is_gone) = (row, row.is_gone());
                 let of = before.as_ref().unwrap_or(after);
                 let changed = before.as_ref().map_or_else(|| after.clone(), |before| after.changed_since(before));
-                match self.postgres.write_as_given(of, (!is_gone).then_some(&changed), is_trial).await? {
+                match self.postgres.return_row(of, (!is_gone).then_some(&changed)).await? {
                     None => progress += 1,
                     Some(why) => drop(refused.insert((after.table.name.clone(), of.id()), why)),
                 }
