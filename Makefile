@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test verify test-engine test-deploy sim sim-rollups sim-games sim-shop soak attack scale fuzz bench lint build dist invoke watch screenshots pictures deploy delete tools page binaries requires
+.PHONY: help run test verify test-engine test-deploy sim sim-rollups sim-games sim-shop sim-reminders soak attack scale fuzz bench lint build dist invoke watch screenshots pictures deploy delete tools page binaries requires
 
 # The port of `make run`. `make invoke` and `make watch` connect to it.
 TIDEMARK_PORT ?= 3000
@@ -34,7 +34,7 @@ SYSTEM ?=
 PART ?=
 # What `make sim-rollups` plays.
 PLAY ?= rollups hazards activities feedback
-# A rule of the shop that `make sim-shop` weakens: lock-on-value, no-idempotency-markers, ... Empty: none.
+# A rule that `make sim-shop` or `make sim-reminders` weakens: lock-on-value, snooze-forgotten, ... Empty: none.
 WEAKNESS ?=
 # The number of random requests of `make attack` for each operation and attacker, and the seconds
 # that `make fuzz` runs each target.
@@ -89,6 +89,9 @@ sim-games: ## Simulate drawing games with faults: SEEDS=1000, or SEED=17 repeats
 
 sim-shop: ## Simulate 64 writers in the shop with faults: SEEDS=1000, or SEED=17 repeats one
 	cargo run --locked --quiet --profile sim --package sim -- --system shop $(if $(WEAKNESS),--weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+sim-reminders: ## Simulate reminders of doses with faults: SEEDS=1000, or SEED=17 repeats one
+	cargo run --locked --quiet --profile sim --package sim -- --system reminders $(if $(WEAKNESS),--reminder-weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 soak: ## Run all systems under load, faults and kills: MINUTES=10, SEED=17
 	@$(MAKE) --no-print-directory binaries MORE=soak

@@ -24,8 +24,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// The most addresses of one name that are tried.
 const ADDRESSES_MAX: usize = 4;
 
-/// A future of the resolver or the connector.
-type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// A future of the resolver, the connector or a simulation.
+pub(super) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Resolves a name to its addresses.
 type Resolve = dyn Fn(String) -> Boxed<std::io::Result<Vec<IpAddr>>> + Send + Sync;

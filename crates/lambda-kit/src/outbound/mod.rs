@@ -8,6 +8,7 @@ mod address;
 mod connection_guard;
 
 use std::error::Error;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tokio::time::timeout;
 
 use crate::env::{ConfigError, parsed};
-use connection_guard::ConnectionGuard;
+use connection_guard::{Boxed, ConnectionGuard};
 
 pub use address::is_public;
 pub use connection_guard::Refusal;
@@ -81,11 +82,26 @@ impl OutboundError {
     }
 }
 
+/// Answers a request in place of the network.
+type Answer = dyn Fn(Request<Bytes>) -> Boxed<Result<Response<Bytes>, OutboundError>> + Send + Sync;
+
 /// Sends requests. Clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Outbound {
-    client: Client<HttpsConnector<ConnectionGuard>, Full<Bytes>>,
+    way: Way,
     guard: ConnectionGuard,
+}
+
+#[derive(Clone)]
+enum Way {
+    Network(Client<HttpsConnector<ConnectionGuard>, Full<Bytes>>),
+    Simulated(Arc<Answer>),
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Way").finish_non_exhaustive()
+    }
 }
 
 impl Outbound {
@@ -106,6 +122,14 @@ impl Outbound {
         Self::through(ConnectionGuard::new(allowed))
     }
 
+    /// Sends nothing: `answer` takes each request, for a simulation with a virtual clock.
+    #[must_use]
+    pub fn simulated(
+        answer: impl Fn(Request<Bytes>) -> Boxed<Result<Response<Bytes>, OutboundError>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { way: Way::Simulated(Arc::new(answer)), guard: ConnectionGuard::new(&[]) }
+    }
+
     fn through(guard: ConnectionGuard) -> Self {
         let mut roots = RootCertStore::empty();
         // A root certificate that cannot be read is left out. A connection that needs it fails with
@@ -121,7 +145,7 @@ impl Outbound {
             .pool_idle_timeout(IDLE_MAX)
             .http1_max_buf_size(HEADER_BYTES_MAX)
             .build(connector.wrap_connector(guard.clone()));
-        Self { client, guard }
+        Self { way: Way::Network(client), guard }
     }
 
     /// Sends a request and reads the whole answer, of any status. A redirect is returned and not
@@ -134,7 +158,11 @@ impl Outbound {
         // would report a bad host as a failure.
         self.guard.target(request.uri()).map_err(OutboundError::Refused)?;
         let exchange = async {
-            let answer = self.client.request(request.map(Full::new)).await.map_err(|error| reason(&error))?;
+            let client = match &self.way {
+                Way::Network(client) => client,
+                Way::Simulated(answer) => return answer(request).await,
+            };
+            let answer = client.request(request.map(Full::new)).await.map_err(|error| reason(&error))?;
             let (head, body) = answer.into_parts();
             if body.size_hint().lower() > limits.body_bytes_max as u64 {
                 return Err(OutboundError::TooLong(limits.body_bytes_max));

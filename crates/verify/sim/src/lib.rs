@@ -5,24 +5,29 @@
 //! the real SDK and the real engine, joined by a wire that takes time and fails. A seed decides all
 //! of it, so a history that fails can be played again.
 //!
-//! Clicks and random declarations of rollups run on [`rollup::sim`]. The drawing game and the shop
-//! have worlds of their own.
+//! Clicks and random declarations of rollups run on [`rollup::sim`]. The drawing game, the shop
+//! and the reminders of doses have worlds of their own.
 
 mod baselines;
 mod clicks;
 mod feedback;
 mod game;
+mod history;
+mod reminders;
 mod rollups;
 mod shop;
 mod shop_statistics;
 mod table;
+mod wire;
 
 pub use baselines::Baseline;
 pub use clicks::{Implementation, play_clicks};
 pub use feedback::{feedback_of, play_feedback};
-pub use game::{GameOutcome, play_game, play_leave};
+pub use game::{play_game, play_leave};
+pub use history::{Counts, HistoryOutcome};
+pub use reminders::{ReminderWeakness, play_reminders};
 pub use rollups::{play_hazard, play_rollup};
-pub use shop::{ShopOutcome, Weakness, play_shop};
+pub use shop::{Weakness, play_shop};
 pub use shop_statistics::play_activities;
 pub use table::{Database, Embedded};
 

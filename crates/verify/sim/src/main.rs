@@ -1,5 +1,5 @@
 //! `sim`: plays random histories on all processors and checks them: of the clicks, of random
-//! rollups, of the drawing game, or of the shop.
+//! rollups, of the drawing game, of the shop, or of reminders.
 
 mod run;
 
@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use rollup::sim::{Hazard, Outcome};
 use sim::{
-    Embedded, Implementation, Weakness, play_activities, play_clicks, play_feedback, play_game, play_hazard,
-    play_rollup, play_shop,
+    Counts, Database, Embedded, HistoryOutcome, Implementation, ReminderWeakness, Weakness, play_activities,
+    play_clicks, play_feedback, play_game, play_hazard, play_reminders, play_rollup, play_shop,
 };
 
 use run::{Kinds, Played, play_all};
@@ -33,6 +33,9 @@ struct Options {
     /// A rule of the shop to weaken.
     #[arg(long, value_enum)]
     weakness: Option<Weakness>,
+    /// A rule of the reminders to weaken.
+    #[arg(long, value_enum)]
+    reminder_weakness: Option<ReminderWeakness>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -52,15 +55,24 @@ enum System {
     Games,
     /// 64 writers at one product of the shop.
     Shop,
+    /// Reminders of doses.
+    Reminders,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let Options { seeds, seed, system, implementation, weakness } = Options::parse();
+    let Options { seeds, seed, system, implementation, weakness, reminder_weakness } = Options::parse();
     let seeds = seed.map_or(1..=seeds, |seed| seed..=seed);
     let is_traced = seed.is_some();
     let is_right = match system {
-        System::Games => games(seeds, is_traced)?,
-        System::Shop => shops(seeds, is_traced, weakness)?,
+        System::Games => promises(seeds, "sim-games", |seed| play_game(seed, empty()?, is_traced, false))?,
+        System::Shop => {
+            let target = format!("sim-shop{}", variable("WEAKNESS", weakness));
+            promises(seeds, &target, |seed| play_shop(seed, weakness, empty()?, is_traced))?
+        }
+        System::Reminders => {
+            let target = format!("sim-reminders{}", variable("WEAKNESS", reminder_weakness));
+            promises(seeds, &target, |seed| play_reminders(seed, reminder_weakness, empty()?, is_traced))?
+        }
         System::Clicks => {
             let other = Some(implementation).filter(|implementation| *implementation != Implementation::Tidemark);
             let again = format!("sim{}", variable("IMPLEMENTATION", other));
@@ -80,6 +92,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
     };
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn empty() -> anyhow::Result<Box<dyn Database>> {
+    Ok(Box::new(Embedded::new()?))
 }
 
 /// ` NAME=value` for `make`, if there is a value.
@@ -111,72 +127,39 @@ fn counted(
     Ok(miscounts.is_empty())
 }
 
-/// The sum of games.
+/// The sum of histories.
 #[derive(Debug, Default)]
-struct GameSum {
-    games: u64,
-    posts: u64,
-    solved: u64,
-    faults: Kinds,
-    broken: usize,
-}
-
-/// Plays random games, and says whether every promise was kept.
-fn games(seeds: RangeInclusive<u64>, is_traced: bool) -> anyhow::Result<bool> {
-    let again = |seed| format!("make sim-games SEED={seed}");
-    let play = |seed| {
-        let outcome = play_game(seed, Box::new(Embedded::new()?), is_traced, false)?;
-        let errors: Vec<_> = outcome.broken.iter().map(|line| format!("seed {seed}: {line}")).collect();
-        let (posts, solved, faults) = (outcome.posts, outcome.solved, Kinds(outcome.faults));
-        let sum = GameSum { games: 1, posts, solved, faults, broken: errors.len() };
-        Ok(Played { trace: outcome.trace, errors, sum })
-    };
-    let add = |all: &mut GameSum, one: GameSum| {
-        all.games += one.games;
-        all.posts += one.posts;
-        all.solved += one.solved;
-        all.broken += one.broken;
-        all.faults.add(one.faults);
-    };
-    let GameSum { games, posts, solved, faults, broken } = play_all(seeds, again, play, add)?;
-    println!("games {games}, messages {posts}, right guesses {solved}, faults {faults}, broken promises {broken}");
-    Ok(broken == 0)
-}
-
-/// The sum of histories of the shop.
-#[derive(Debug, Default)]
-struct ShopSum {
+struct Sum {
     seeds: u64,
-    requests: u64,
-    rows: u64,
+    counts: Counts,
     faults: Kinds,
     /// Histories in which a promise was broken.
     wrong: u64,
     broken: usize,
 }
 
-/// Plays histories of the shop, and says whether every promise was kept.
-fn shops(seeds: RangeInclusive<u64>, is_traced: bool, weakness: Option<Weakness>) -> anyhow::Result<bool> {
-    let variable = variable("WEAKNESS", weakness);
-    let again = |seed| format!("make sim-shop SEED={seed}{variable}");
+/// Plays histories of one system, and says whether every promise was kept.
+fn promises(
+    seeds: RangeInclusive<u64>,
+    target: &str,
+    play: impl Fn(u64) -> anyhow::Result<HistoryOutcome> + Sync,
+) -> anyhow::Result<bool> {
+    let again = |seed| format!("make {target} SEED={seed}");
     let play = |seed| {
-        let outcome = play_shop(seed, weakness, Box::new(Embedded::new()?), is_traced)?;
-        let errors: Vec<_> = outcome.broken.iter().map(|line| format!("seed {seed}: {line}")).collect();
-        let (requests, rows, faults) = (outcome.requests, outcome.rows, Kinds(outcome.faults));
+        let HistoryOutcome { counts, faults, broken, trace, .. } = play(seed)?;
+        let errors: Vec<_> = broken.iter().map(|line| format!("seed {seed}: {line}")).collect();
         let (wrong, broken) = (u64::from(!errors.is_empty()), errors.len());
-        Ok(Played { trace: outcome.trace, errors, sum: ShopSum { seeds: 1, requests, rows, faults, wrong, broken } })
+        Ok(Played { trace, errors, sum: Sum { seeds: 1, counts, faults: Kinds(faults), wrong, broken } })
     };
-    let add = |all: &mut ShopSum, one: ShopSum| {
+    let add = |all: &mut Sum, one: Sum| {
         all.seeds += one.seeds;
-        all.requests += one.requests;
-        all.rows += one.rows;
+        one.counts.into_iter().for_each(|(what, count)| *all.counts.entry(what).or_default() += count);
         all.wrong += one.wrong;
         all.broken += one.broken;
         all.faults.add(one.faults);
     };
-    let ShopSum { seeds, requests, rows, faults, wrong, broken } = play_all(seeds, again, play, add)?;
-    println!(
-        "seeds {seeds}, requests {requests}, rows {rows}, faults {faults}, broken promises {broken} in {wrong} seeds"
-    );
+    let Sum { seeds, counts, faults, wrong, broken } = play_all(seeds, again, play, add)?;
+    let counts: String = counts.iter().map(|(what, count)| format!("{what} {count}, ")).collect();
+    println!("seeds {seeds}, {counts}faults {faults}, broken promises {broken} in {wrong} seeds");
     Ok(broken == 0)
 }

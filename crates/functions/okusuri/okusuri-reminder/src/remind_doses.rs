@@ -102,7 +102,8 @@ async fn send_mail(
         return Ok(ReminderOutcome::Failed);
     }
     let mail = mail::write(&times(due), Language::of(Some(&reminder.language)));
-    Ok(match service.mailer.send(email.as_str(), mail).await {
+    // SES knows no idempotency key: a mail without an answer that is sent again may arrive twice.
+    Ok(match service.mailer.send_once(email.as_str(), mail).await {
         Ok(()) => ReminderOutcome::Mailed,
         Err(error) => {
             tracing::error!(error, "a reminder could not be mailed");

@@ -53,7 +53,7 @@ pub(super) fn look_at(world: &World, game_id: GameId) -> anyhow::Result<()> {
             break;
         }
     }
-    let is_trimmed = world.with(|state| !state.is_stormy);
+    let is_trimmed = world.with(|state| !state.history.is_stormy);
     for (kind, bound) in PARTITION_BOUNDS {
         let count = counts.get(kind).copied().unwrap_or_default();
         // The chat is trimmed behind the players' backs.
@@ -61,6 +61,6 @@ pub(super) fn look_at(world: &World, game_id: GameId) -> anyhow::Result<()> {
             strangers.push(format!("{count} items {kind}, of which {bound} may be there"));
         }
     }
-    world.with(|state| state.broken.extend(strangers));
+    world.with(|state| state.history.broken.extend(strangers));
     Ok(())
 }

@@ -20,7 +20,7 @@ pub(super) fn look_on(world: &World, game_id: GameId) {
     for seat in FIRST..last {
         let world = world.clone();
         tokio::task::spawn_local(async move {
-            sleep(Duration::from_millis(world.with(|state| state.rng.u64(5_000..9_000)))).await;
+            sleep(Duration::from_millis(world.with(|state| state.history.rng.u64(5_000..9_000)))).await;
             let connection_id = format!("looks-on-{seat}");
             let (Ok(name), now_ms) = (name(seat), world.with(|state| state.now_ms())) else { return };
             let connections = Connections::new(&Wire::new(world.clone()).table());
@@ -32,7 +32,7 @@ pub(super) fn look_on(world: &World, game_id: GameId) {
             let socket = Socket { seat, is_open: true, inbox: Vec::new() };
             world.with(|state| state.sockets.insert(connection_id.clone(), socket));
             send(&world, &connection_id, json!({"action": "hello", "protocol": 1}).to_string());
-            let stays_ms = world.with(|state| state.rng.u64(10_000..30_000));
+            let stays_ms = world.with(|state| state.history.rng.u64(10_000..30_000));
             sleep(Duration::from_millis(stays_ms)).await;
             // All go in the end: the storm is long, and each message that they get takes its time.
             end(&world, &connection_id);

@@ -15,13 +15,13 @@ mod player;
 mod wire;
 mod world;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use fastrand::Rng;
 use tokio::time::sleep;
 
+use crate::history::HistoryOutcome;
 use crate::simulate;
 use crate::table::Database;
 use player::Bot;
@@ -36,23 +36,6 @@ const BOOKS_S: u64 = 20;
 /// How often everybody looks in afterwards, until the game is played out.
 const LOOKS_MAX: usize = 400;
 
-/// The result of one game.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GameOutcome {
-    /// Its seed.
-    pub seed: u64,
-    /// Messages that were posted to connections.
-    pub posts: u64,
-    /// Right guesses that counted.
-    pub solved: u64,
-    /// The faults, by kind.
-    pub faults: BTreeMap<&'static str, u64>,
-    /// One line for each promise that was broken.
-    pub broken: Vec<String>,
-    /// What happened, if it was to be traced.
-    pub trace: Vec<String>,
-}
-
 /// Plays one game against an empty database. With `is_leaky`, the oracle is given a message with
 /// the answer, which it has to notice.
 ///
@@ -63,7 +46,7 @@ pub fn play_game(
     database: Box<dyn Database>,
     is_traced: bool,
     is_leaky: bool,
-) -> anyhow::Result<GameOutcome> {
+) -> anyhow::Result<HistoryOutcome> {
     simulate(seed, game(seed, database, is_traced, is_leaky))
 }
 
@@ -76,7 +59,7 @@ pub fn play_leave(seed: u64, database: Box<dyn Database>) -> anyhow::Result<bool
     simulate(seed, async {
         let world = World::new(Rng::with_seed(seed), database, false, false)?;
         let game_id = world.make_game(3).await?;
-        world.with(|state| state.is_stormy = false);
+        world.with(|state| state.history.is_stormy = false);
         let bots = [0, 1, 2].map(|seat| Bot::new(world.clone(), game_id, seat));
         for bot in &bots {
             bot.look_in().await;
@@ -88,12 +71,17 @@ pub fn play_leave(seed: u64, database: Box<dyn Database>) -> anyhow::Result<bool
     })
 }
 
-async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky: bool) -> anyhow::Result<GameOutcome> {
+async fn game(
+    seed: u64,
+    database: Box<dyn Database>,
+    is_traced: bool,
+    is_leaky: bool,
+) -> anyhow::Result<HistoryOutcome> {
     let world = World::new(Rng::with_seed(seed), database, is_traced, is_leaky)?;
-    let seats = world.with(|state| state.rng.u8(2..6));
+    let seats = world.with(|state| state.history.rng.u8(2..6));
     let game_id = world.make_game(seats).await?;
     let bots: Vec<_> = (0..seats).map(|seat| Rc::new(Bot::new(world.clone(), game_id, seat))).collect();
-    if world.with(|state| state.rng.u8(..16) == 0) {
+    if world.with(|state| state.history.rng.u8(..16) == 0) {
         crowd::look_on(&world, game_id);
     }
     let playing: Vec<_> = bots.iter().map(|bot| tokio::task::spawn_local(bot.clone().play())).collect();
@@ -106,7 +94,7 @@ async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky:
             break;
         }
     }
-    world.with(|state| state.is_stormy = false);
+    world.with(|state| state.history.is_stormy = false);
     for task in playing {
         task.abort();
     }
@@ -129,12 +117,5 @@ async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky:
     bounds::trim_chat(&world, game_id)?;
     bounds::look_at(&world, game_id)?;
     oracle::judge(&world, game_id, &bots)?;
-    Ok(world.with(|state| GameOutcome {
-        seed,
-        posts: state.posts,
-        solved: state.solved,
-        faults: state.faults.clone(),
-        broken: state.broken.clone(),
-        trace: state.trace.take().unwrap_or_default(),
-    }))
+    Ok(world.with(|state| state.history.outcome(seed)))
 }

@@ -16,30 +16,34 @@ pub(super) struct Net(pub(super) World);
 
 impl Sockets for Net {
     async fn post(&self, connection_id: &str, message: Bytes) -> Result<(), PostError> {
-        let latency = self.0.with(|state| state.latency());
+        let latency = self.0.with(|state| state.history.latency());
         sleep(latency).await;
         // Whether it gets there or not: it was on its way out.
         oracle::look_at(&self.0, connection_id, &message);
         let copies = self.0.with(|state| {
-            state.posts += 1;
+            state.history.count("messages", 1);
             let is_open = state.sockets.get(connection_id).is_some_and(|socket| socket.is_open);
             if !is_open {
                 return Err(PostError::Gone);
             }
-            if state.strikes("post failed") {
+            if state.history.strikes("post failed") {
                 return Err(PostError::Failed("on purpose".to_owned()));
             }
-            let copies = if state.strikes("post lost") { 0 } else { 1 + usize::from(state.strikes("post twice")) };
-            state.under_way += copies;
+            let copies = if state.history.strikes("post lost") {
+                0
+            } else {
+                1 + usize::from(state.history.strikes("post twice"))
+            };
+            state.history.under_way += copies;
             Ok(copies)
         })?;
         for _ in 0..copies {
             let (world, message, connection_id) = (self.0.clone(), message.clone(), connection_id.to_owned());
             tokio::spawn(async move {
-                let latency = world.with(|state| state.latency());
+                let latency = world.with(|state| state.history.latency());
                 sleep(latency).await;
                 world.with(|state| {
-                    state.under_way -= 1;
+                    state.history.under_way -= 1;
                     if let Some(socket) = state.sockets.get_mut(&connection_id) {
                         socket.inbox.push(serde_json::from_slice(&message).unwrap_or_default());
                     }
@@ -62,9 +66,13 @@ impl Sockets for Net {
 /// Brings a message of a connection to the functions, as often and as late as the network likes.
 pub(super) fn send(world: &World, connection_id: &str, message: String) {
     let copies = world.with(|state| {
-        state.note(|| format!("{connection_id} sends {message}"));
-        let copies = if state.strikes("message lost") { 0 } else { 1 + usize::from(state.strikes("message twice")) };
-        state.under_way += copies;
+        state.history.note(|| format!("{connection_id} sends {message}"));
+        let copies = if state.history.strikes("message lost") {
+            0
+        } else {
+            1 + usize::from(state.history.strikes("message twice"))
+        };
+        state.history.under_way += copies;
         copies
     });
     for _ in 0..copies {
@@ -73,7 +81,7 @@ pub(super) fn send(world: &World, connection_id: &str, message: String) {
             let room = world.instance();
             let now_ms = world.with(|state| state.now_ms());
             let handled = room.message(&connection_id, &message, now_ms).await;
-            world.with(|state| state.note(|| format!("{connection_id} {message}: {}", handled.outcome)));
+            world.with(|state| state.history.note(|| format!("{connection_id} {message}: {}", handled.outcome)));
         });
     }
 }
@@ -84,8 +92,8 @@ pub(super) fn end(world: &World, connection_id: &str) {
         if let Some(socket) = state.sockets.get_mut(connection_id) {
             socket.is_open = false;
         }
-        let is_told = !state.strikes("end not told");
-        state.under_way += usize::from(is_told);
+        let is_told = !state.history.strikes("end not told");
+        state.history.under_way += usize::from(is_told);
         is_told
     });
     if is_told {
@@ -101,12 +109,12 @@ pub(super) fn end(world: &World, connection_id: &str) {
 fn invoke(world: &World, work: impl Future<Output = ()> + 'static) {
     let world = world.clone();
     let (latency, life) = world.with(|state| {
-        let life = state.strikes("instance died").then(|| Duration::from_millis(state.rng.u64(1..60)));
-        (state.latency(), life.unwrap_or(Duration::from_secs(600)))
+        let life = state.history.strikes("instance died").then(|| Duration::from_millis(state.history.rng.u64(1..60)));
+        (state.history.latency(), life.unwrap_or(Duration::from_secs(600)))
     });
     tokio::task::spawn_local(async move {
         sleep(latency).await;
         let _ = tokio::time::timeout(life, work).await;
-        world.with(|state| state.under_way -= 1);
+        world.with(|state| state.history.under_way -= 1);
     });
 }

@@ -37,7 +37,7 @@ pub(super) fn look_at(world: &World, connection_id: &str, message: &Bytes) {
     for word in hidden.iter().filter(|word| word.chars().count() > 2) {
         if said.contains(word.as_str()) {
             let line = format!("{connection_id} was told {word}: {said}");
-            world.with(|state| state.broken.push(line));
+            world.with(|state| state.history.broken.push(line));
         }
     }
 }
@@ -136,8 +136,8 @@ pub(super) fn judge(world: &World, game_id: GameId, bots: &[Rc<Bot>]) -> anyhow:
         }
     }
     world.with(|state| {
-        state.solved = solved;
-        state.broken.extend(broken);
+        state.history.count("right guesses", solved);
+        state.history.broken.extend(broken);
     });
     Ok(())
 }

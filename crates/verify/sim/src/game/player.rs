@@ -48,7 +48,11 @@ impl Bot {
     pub(super) async fn play(self: Rc<Self>) {
         while !self.is_out.get() {
             let ms = self.world.with(|state| {
-                if state.strikes("slept") { state.rng.u64(10_000..120_000) } else { state.rng.u64(50..2_500) }
+                if state.history.strikes("slept") {
+                    state.history.rng.u64(10_000..120_000)
+                } else {
+                    state.history.rng.u64(50..2_500)
+                }
             });
             sleep(Duration::from_millis(ms)).await;
             self.read();
@@ -59,7 +63,7 @@ impl Bot {
                 self.connect().await;
                 continue;
             };
-            if self.world.with(|state| state.strikes("connection broke")) {
+            if self.world.with(|state| state.history.strikes("connection broke")) {
                 end(&self.world, &connection);
                 continue;
             }
@@ -113,7 +117,7 @@ impl Bot {
         let connections = Connections::new(&Wire::new(self.world.clone()).table());
         let (player_id, game_id, role) = (player(self.seat), self.game_id, Role::Player);
         let new = NewConnection { connection_id: &connection_id, player_id, game_id, role, name: &name };
-        if self.world.with(|state| state.strikes("stayed silent")) {
+        if self.world.with(|state| state.history.strikes("stayed silent")) {
             // Sockets of the same player that never say a word.
             for n in 0..SILENT {
                 let new = NewConnection { connection_id: &format!("{connection_id}-{n}"), ..new };
@@ -154,17 +158,17 @@ impl Bot {
         let me = player(self.seat).to_string();
         let (id, dice) = self.world.with(|state| {
             let mut bytes = [0; 10];
-            bytes[..8].copy_from_slice(&state.rng.u64(..).to_be_bytes());
+            bytes[..8].copy_from_slice(&state.history.rng.u64(..).to_be_bytes());
             (
                 uuid::Builder::from_unix_timestamp_millis(state.now_ms(), &bytes).into_uuid().to_string(),
-                state.rng.u8(..100),
+                state.history.rng.u8(..100),
             )
         });
         let tick = json!({"action": "tick", "version": room["version"].as_u64().unwrap_or_default()});
         let turn = &room["turn"];
         let is_drawer = turn["drawerId"] == *me;
         let turn_id = &turn["turnId"];
-        let other = player(self.world.with(|state| state.rng.u8(..6))).to_string();
+        let other = player(self.world.with(|state| state.history.rng.u8(..6))).to_string();
         Some(match (room["status"].as_str()?, turn["phase"].as_str().unwrap_or_default()) {
             _ if dice == 0 => json!({"action": "kick", "playerId": other}),
             _ if dice == 1 && self.seat > 3 => {
@@ -193,7 +197,7 @@ impl Bot {
         let language =
             self.room.try_borrow().ok().and_then(|room| Language::with_code(room["settings"]["language"].as_str()?));
         let letters = letters(language.unwrap_or_default());
-        self.world.with(|state| (0..7).map(|_| letters[state.rng.usize(..letters.len())]).collect())
+        self.world.with(|state| (0..7).map(|_| letters[state.history.rng.usize(..letters.len())]).collect())
     }
 
     /// The answer, out of thin air, or something near it. Drawer and solvers say it too: talk that
@@ -202,7 +206,7 @@ impl Bot {
         let answer = self.world.live(self.game_id).ok().and_then(|live| live.secret.turn?.answer);
         let Some(answer) = answer else { return self.word() };
         let word: &Word = &answer.word;
-        match self.world.with(|state| state.rng.u8(..4)) {
+        match self.world.with(|state| state.history.rng.u8(..4)) {
             0 => {
                 let last = word.chars().count().saturating_sub(1);
                 let end = if word.suits(Language::Japanese) { 'ん' } else { 'x' };

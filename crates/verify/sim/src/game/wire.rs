@@ -4,20 +4,17 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::{HttpRequest, HttpResponse};
-use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition};
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Config, Credentials, HttpClient, Region, RuntimeComponents, StalledStreamProtectionConfig,
-};
+use aws_sdk_dynamodb::config::{HttpClient, RuntimeComponents};
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::world::{TABLE, World};
+use crate::wire::client;
 
 /// One end of the wire.
 #[derive(Debug, Clone)]
@@ -43,20 +40,8 @@ impl Wire {
 
     /// An SDK client that speaks over this wire, with the SDK's own retries as in a function.
     pub(super) fn client(self) -> Client {
-        let config = Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::from_static("us-east-1"))
-            .credentials_provider(Credentials::new("sim", "sim", None, None, "sim"))
-            .endpoint_url("http://table")
-            .retry_config(if self.is_perfect { RetryConfig::disabled() } else { RetryConfig::standard() })
-            .timeout_config(TimeoutConfig::disabled())
-            // A quota of its own: the SDK's common one would carry what happened in one game into
-            // the next.
-            .retry_partition(RetryPartition::custom("game").build())
-            .http_client(self)
-            // It compares real time with virtual.
-            .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-        Client::from_conf(config.build())
+        let is_retried = !self.is_perfect;
+        client(self, is_retried)
     }
 
     async fn send(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
@@ -67,26 +52,35 @@ impl Wire {
             let (status, body) = self.world.with(|state| state.database.answer(&operation, &body));
             return response(status, body);
         }
-        let (there, back) = self.world.with(|state| (state.latency() / 4, state.latency() / 4));
+        let (there, back) = self.world.with(|state| (state.history.latency() / 4, state.history.latency() / 4));
         sleep(there.max(Duration::from_millis(1))).await;
         let is_transaction = operation == "TransactWriteItems";
         let answer = self.world.with(|state| {
-            if state.strikes("request lost") {
+            if state.history.strikes("request lost") {
                 return Err(ConnectorError::io("the connection was closed".into()));
             }
-            if state.strikes("throttled") {
+            if state.history.strikes("throttled") {
                 let kind = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException";
                 return Ok((400, json!({"__type": kind, "message": "slower, please"}).to_string().into_bytes()));
             }
-            if is_transaction && state.strikes("conflict") {
+            if is_transaction && state.history.strikes("conflict") {
                 let kind = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
                 let reasons = json!([{"Code": "TransactionConflict", "Message": "busy"}]);
                 let body = json!({"__type": kind, "message": "canceled", "CancellationReasons": reasons});
                 return Ok((400, body.to_string().into_bytes()));
             }
             let answer = state.database.answer(&operation, &body);
-            state.note(|| format!("{operation}: {}", answer.0));
-            if state.strikes("reply lost") {
+            let question: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let is_weak = ["GetItem", "BatchGetItem", "Query"].contains(&operation.as_str())
+                && !question.to_string().contains("\"ConsistentRead\":true");
+            // The SDK writes maps in any order, and a parsed map is sorted. Without this, one seed would
+            // give several histories.
+            let answer = match is_weak {
+                true => state.history.eventually(format!("{operation} {question}"), answer),
+                false => answer,
+            };
+            state.history.note(|| format!("{operation}: {}", answer.0));
+            if state.history.strikes("reply lost") {
                 return Err(ConnectorError::io("the connection was closed".into()));
             }
             Ok(answer)

@@ -13,16 +13,20 @@ use fastrand::Rng;
 use game_room::GameRoom;
 use game_store::{Freshness, Live, PersistOutcome, Rooms};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::net::Net;
 use super::wire::Wire;
+use crate::history::History;
 use crate::table::{Database, ask, text};
 
 pub(super) const TABLE: &str = "game";
 
 /// When games begin: 2025-10-02T10:30:00Z.
 const BEGIN_MS: u64 = 1_759_401_000_000;
+
+/// The longest latency of a slow request, and of a usual one.
+const LATENCIES_MS: (u64, u64) = (400, 12);
 
 /// How many times pending work is polled before a game counts as stuck.
 const LOOKS_MAX: usize = 100_000;
@@ -37,29 +41,18 @@ pub(super) struct Socket {
 }
 
 pub(super) struct State {
-    pub(super) rng: Rng,
+    pub(super) history: History,
     pub(super) database: Box<dyn Database>,
     pub(super) stream_arn: String,
     /// The game, once it is made.
     pub(super) game_id: Option<GameId>,
     pub(super) sockets: BTreeMap<String, Socket>,
-    pub(super) is_stormy: bool,
-    /// How likely each fault is in this game.
-    fault_rates: BTreeMap<&'static str, f64>,
-    /// Invocations, requests and messages on their way.
-    pub(super) under_way: usize,
-    pub(super) posts: u64,
-    pub(super) solved: u64,
-    pub(super) faults: BTreeMap<&'static str, u64>,
-    pub(super) broken: Vec<String>,
-    pub(super) trace: Option<Vec<String>>,
     /// Whether one message is to leak, to see that it is noticed.
     pub(super) is_leaky: bool,
-    begin: Instant,
 }
 
 /// A kind of fault and how likely it may at most be, each time that it could strike.
-const FAULTS: [(&str, f64); 14] = [
+const FAULTS: [(&str, f64); 15] = [
     ("message lost", 0.05),
     ("message twice", 0.05),
     ("post lost", 0.05),
@@ -72,6 +65,7 @@ const FAULTS: [(&str, f64); 14] = [
     ("reply lost", 0.04),
     ("throttled", 0.04),
     ("conflict", 0.15),
+    ("old read", 0.3),
     ("slept", 0.05),
     ("stayed silent", 0.5),
 ];
@@ -87,65 +81,26 @@ impl std::fmt::Debug for World {
 }
 
 impl State {
-    /// Whether a fault strikes here and now; it is counted when it does.
-    pub(super) fn strikes(&mut self, fault: &'static str) -> bool {
-        let rate = self.fault_rates.get(fault).copied().unwrap_or_default();
-        let strikes = self.rng.f64() < rate && self.is_stormy;
-        if strikes {
-            *self.faults.entry(fault).or_default() += 1;
-        }
-        strikes
-    }
-
-    /// Mostly a few milliseconds, now and then a few hundred, so that messages overtake each other.
-    pub(super) fn latency(&mut self) -> Duration {
-        let ms_max = if self.rng.u8(..10) == 0 { 400 } else { 12 };
-        Duration::from_millis(self.rng.u64(1..ms_max))
-    }
-
     pub(super) fn now_ms(&self) -> u64 {
-        BEGIN_MS + u64::try_from(self.begin.elapsed().as_millis()).unwrap_or_default()
-    }
-
-    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
-        let elapsed_ms = self.begin.elapsed().as_millis();
-        if let Some(trace) = &mut self.trace {
-            trace.push(format!("{elapsed_ms:>8} ms  {}", line()));
-        }
+        BEGIN_MS + u64::try_from(self.history.elapsed().as_millis()).unwrap_or_default()
     }
 }
 
 impl World {
     pub(super) fn new(
-        mut rng: Rng,
+        rng: Rng,
         mut database: Box<dyn Database>,
         is_traced: bool,
         is_leaky: bool,
     ) -> anyhow::Result<Self> {
         let stream_arn = create_table(&mut *database)?;
-        // One game in sixteen is calm; in the others each kind is in the air or not, more or less.
-        let is_calm = rng.u8(..16) == 0;
-        let fault_rates = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
-            let (is_on, share) = (rng.bool(), rng.f64());
-            (is_on && !is_calm).then_some((fault, rate_max * share))
-        });
-        let fault_rates = fault_rates.collect();
         Ok(Self(Arc::new(Mutex::new(State {
-            rng,
+            history: History::new(rng, &FAULTS, LATENCIES_MS, is_traced),
             database,
             stream_arn,
             game_id: None,
             sockets: BTreeMap::new(),
-            is_stormy: true,
-            fault_rates,
-            under_way: 0,
-            posts: 0,
-            solved: 0,
-            faults: BTreeMap::new(),
-            broken: Vec::new(),
-            trace: is_traced.then(Vec::new),
             is_leaky,
-            begin: Instant::now(),
         }))))
     }
 
@@ -162,15 +117,15 @@ impl World {
 
     /// A game with all its seats taken, as the HTTP API makes it.
     pub(super) async fn make_game(&self, seats: u8) -> anyhow::Result<GameId> {
-        self.with(|state| state.is_stormy = false);
+        self.with(|state| state.history.is_stormy = false);
         let settings = Settings {
             time_limit: TimeLimit::new(30)?,
-            round_count: RoundCount::new(self.with(|state| state.rng.u16(1..3)))?,
+            round_count: RoundCount::new(self.with(|state| state.history.rng.u16(1..3)))?,
             player_count: PlayerCount::new(10)?,
-            language: Language::ALL[self.with(|state| state.rng.usize(..Language::ALL.len()))],
+            language: Language::ALL[self.with(|state| state.history.rng.usize(..Language::ALL.len()))],
             ..Settings::default()
         };
-        let (bytes, seed) = self.with(|state| (state.rng.u64(..).to_be_bytes(), state.rng.u64(..)));
+        let (bytes, seed) = self.with(|state| (state.history.rng.u64(..).to_be_bytes(), state.history.rng.u64(..)));
         let mut random = [0; 10];
         random[..8].copy_from_slice(&bytes);
         let id = GameId(uuid::Builder::from_unix_timestamp_millis(BEGIN_MS, &random).into_uuid());
@@ -181,7 +136,7 @@ impl World {
         }
         let rooms = Rooms::new(&Wire::new(self.clone()).table());
         anyhow::ensure!(rooms.create(&game).await? == PersistOutcome::Yes);
-        self.with(|state| (state.is_stormy, state.game_id) = (true, Some(id)));
+        self.with(|state| (state.history.is_stormy, state.game_id) = (true, Some(id)));
         Ok(id)
     }
 
@@ -206,7 +161,7 @@ impl World {
     /// Waits until nothing is on its way.
     pub(super) async fn settle(&self) -> anyhow::Result<()> {
         for _ in 0..LOOKS_MAX {
-            if self.with(|state| state.under_way == 0) {
+            if self.with(|state| state.history.under_way == 0) {
                 return Ok(());
             }
             sleep(Duration::from_millis(50)).await;

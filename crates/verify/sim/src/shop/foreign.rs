@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::wire::apply;
-use super::world::{PRODUCT, State, TABLE, World, now};
+use super::world::{PRODUCT, State, TABLE, World, apply, now};
 
 /// How often it changes something in a wave.
 const CHANGES_MAX: u8 = 20;
@@ -25,10 +24,11 @@ impl Foreign {
 
     /// Changes stock and prices while the crowd does.
     pub(super) async fn come(self) {
-        let changes = self.world.with(|state| state.rng.u8(1..CHANGES_MAX));
+        let changes = self.world.with(|state| state.history.rng.u8(1..CHANGES_MAX));
         for _ in 0..changes {
-            let (wait_ms, number, is_price) =
-                self.world.with(|state| (state.rng.u64(1..80), state.rng.i64(-3..6), state.rng.u8(..4) == 0));
+            let (wait_ms, number, is_price) = self.world.with(|state| {
+                (state.history.rng.u64(1..80), state.history.rng.i64(-3..6), state.history.rng.u8(..4) == 0)
+            });
             sleep(Duration::from_millis(wait_ms)).await;
             if is_price {
                 self.world.with(|state| reprice(state, 900 + number * 50));
@@ -41,7 +41,7 @@ impl Foreign {
     /// `AdjustStock`: reads the product, and writes on the condition that the stock is unchanged.
     async fn adjust(&self, quantity: i64) {
         let stock = self.world.with(|state| number(&product(state), "Stock"));
-        let latency = self.world.with(State::latency);
+        let latency = self.world.with(|state| state.history.latency());
         sleep(latency).await;
         let after = stock + quantity;
         if after < 0 {
@@ -98,7 +98,7 @@ fn write(state: &mut State, update: &Value, row: &Value) {
     let put = json!({ "TableName": TABLE, "Item": row });
     let transaction = json!({ "TransactItems": [{ "Update": update }, { "Put": put }] });
     let (status, _) = apply(state, "TransactWriteItems", &transaction);
-    *state.faults.entry(if status == 200 { "foreign change" } else { "foreign conflict" }).or_default() += 1;
+    *state.history.faults.entry(if status == 200 { "foreign change" } else { "foreign conflict" }).or_default() += 1;
 }
 
 fn product(state: &mut State) -> Value {

@@ -10,11 +10,9 @@ mod foreign;
 mod oracle;
 mod sweeper;
 mod weakness;
-mod wire;
 mod world;
 mod writer;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -23,6 +21,7 @@ use tokio::time::sleep;
 
 pub use weakness::Weakness;
 
+use crate::history::HistoryOutcome;
 use crate::simulate;
 use crate::table::Database;
 use foreign::Foreign;
@@ -36,23 +35,6 @@ const WRITERS: usize = 64;
 /// How often all of them come.
 const WAVES: std::ops::RangeInclusive<u8> = 1..=2;
 
-/// The result of one history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShopOutcome {
-    /// Its seed.
-    pub seed: u64,
-    /// Requests that were sent to functions.
-    pub requests: u64,
-    /// Rows of both ledgers at the end.
-    pub rows: u64,
-    /// The faults, by kind.
-    pub faults: BTreeMap<&'static str, u64>,
-    /// One line for each promise that was broken.
-    pub broken: Vec<String>,
-    /// What happened, if it was to be traced.
-    pub trace: Vec<String>,
-}
-
 /// Plays one history against an empty database, with the rules as they are or with one of them
 /// weakened.
 ///
@@ -63,7 +45,7 @@ pub fn play_shop(
     weakness: Option<Weakness>,
     database: Box<dyn Database>,
     is_traced: bool,
-) -> anyhow::Result<ShopOutcome> {
+) -> anyhow::Result<HistoryOutcome> {
     simulate(seed, history(seed, weakness, database, is_traced))
 }
 
@@ -72,13 +54,13 @@ async fn history(
     weakness: Option<Weakness>,
     database: Box<dyn Database>,
     is_traced: bool,
-) -> anyhow::Result<ShopOutcome> {
+) -> anyhow::Result<HistoryOutcome> {
     let world = World::new(Rng::with_seed(seed), weakness, database, is_traced)?;
     world.make_products().await?;
     let writers: Vec<_> = (0..WRITERS).map(|number| Rc::new(Writer::new(world.clone(), number))).collect();
     let sweeper = Sweeper::new(world.clone());
     let sweeping = tokio::task::spawn_local(sweeper.clone().run());
-    let waves = world.with(|state| state.rng.u8(WAVES));
+    let waves = world.with(|state| state.history.rng.u8(WAVES));
     for wave in 0..waves {
         let coming = writers.iter().map(|writer| tokio::task::spawn_local(writer.clone().come(wave)));
         let coming: Vec<_> = coming.collect();
@@ -89,30 +71,26 @@ async fn history(
             task.await??;
         }
         // Requests are remembered for thirty days: nobody asks again after the pause.
-        world.with(|state| state.is_stormy = false);
+        world.with(|state| state.history.is_stormy = false);
         world.settle().await?;
         for writer in &writers {
             writer.insist().await?;
         }
         let hours = world.with(|state| {
-            state.is_stormy = true;
-            state.rng.u64(..24 * 40)
+            state.history.is_stormy = true;
+            state.history.rng.u64(..24 * 40)
         });
         sleep(Duration::from_secs(hours * 60 * 60)).await;
     }
     sweeping.abort();
-    world.with(|state| state.is_stormy = false);
+    world.with(|state| state.history.is_stormy = false);
     sweeper.sweep_all().await?;
     world.settle().await?;
     let rows = oracle::judge(&world, &writers).await?;
     // They hold the world, and the world holds them.
     world.with(State::end);
-    Ok(world.with(|state| ShopOutcome {
-        seed,
-        requests: state.requests,
-        rows,
-        faults: state.faults.clone(),
-        broken: std::mem::take(&mut state.broken),
-        trace: state.trace.take().unwrap_or_default(),
+    Ok(world.with(|state| {
+        state.history.count("rows", rows);
+        state.history.outcome(seed)
     }))
 }

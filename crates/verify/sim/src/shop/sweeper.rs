@@ -28,9 +28,9 @@ impl Sweeper {
     pub(super) async fn run(self) -> anyhow::Result<()> {
         loop {
             // Seldom while nobody is there, for the sake of whoever waits for the history.
-            let seconds = self.world.with(|state| match state.under_way {
-                0 => state.rng.u64(1..12 * 60 * 60),
-                _ => state.rng.u64(1..6),
+            let seconds = self.world.with(|state| match state.history.under_way {
+                0 => state.history.rng.u64(1..12 * 60 * 60),
+                _ => state.history.rng.u64(1..6),
             });
             sleep(Duration::from_secs(seconds)).await;
             self.sweep(false)?;
@@ -50,10 +50,10 @@ impl Sweeper {
             let mut gone = Vec::new();
             for item in items(state)? {
                 let ttl: Option<i64> = item["ttl"]["N"].as_str().and_then(|ttl| ttl.parse().ok());
-                if ttl.is_some_and(|ttl| ttl <= seconds) && (is_all || state.rng.bool()) {
+                if ttl.is_some_and(|ttl| ttl <= seconds) && (is_all || state.history.rng.bool()) {
                     let key = json!({"PK": item["PK"], "SK": item["SK"]});
                     ask(&mut *state.database, "DeleteItem", &json!({"TableName": TABLE, "Key": key}))?;
-                    state.note(|| format!("time takes {}", item["SK"]));
+                    state.history.note(|| format!("time takes {}", item["SK"]));
                     gone.push(item);
                 }
             }
@@ -62,8 +62,8 @@ impl Sweeper {
         for item in gone {
             let copies = self.world.with(|state| {
                 // A stream tells at least once, in good weather too.
-                let copies = 1 + usize::from(state.rng.bool());
-                state.under_way += copies;
+                let copies = 1 + usize::from(state.history.rng.bool());
+                state.history.under_way += copies;
                 copies
             });
             for _ in 0..copies {
@@ -76,15 +76,15 @@ impl Sweeper {
     /// Tells of an expired item until the function has taken it, as an event source mapping does.
     async fn tell(self, item: Value) -> anyhow::Result<()> {
         for _ in 0..TELLINGS_MAX {
-            let seconds = self.world.with(|state| state.rng.u64(..5));
+            let seconds = self.world.with(|state| state.history.rng.u64(..5));
             sleep(Duration::from_secs(seconds)).await;
             if self.world.watch(&item).await? {
-                self.world.with(|state| state.under_way -= 1);
+                self.world.with(|state| state.history.under_way -= 1);
                 return Ok(());
             }
         }
         self.world.complain(format!("an expiry is not taken: {item}"));
-        self.world.with(|state| state.under_way -= 1);
+        self.world.with(|state| state.history.under_way -= 1);
         Ok(())
     }
 }

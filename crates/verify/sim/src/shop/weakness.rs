@@ -33,15 +33,15 @@ pub enum Weakness {
     LinesExpireAlone,
 }
 
-/// Whether a request does not reach the table at all.
-pub(super) fn is_dropped(weakness: Option<Weakness>, operation: &str, body: &Value) -> bool {
-    let is_refusal =
-        operation == "TransactWriteItems" && body["TransactItems"][0]["Put"]["Item"]["Refused"].is_object();
-    weakness == Some(Weakness::RefusalsForgotten) && is_refusal
-}
-
-/// The requests that replace a transaction, one after the other.
-pub(super) fn weaken(weakness: Weakness, mut transaction: Value) -> Vec<(String, Value)> {
+/// The requests in place of one, one after the other.
+pub(super) fn weaken(weakness: Option<Weakness>, operation: String, mut transaction: Value) -> Vec<(String, Value)> {
+    let Some(weakness) = weakness.filter(|_| operation == "TransactWriteItems") else {
+        return vec![(operation, transaction)];
+    };
+    if weakness == Weakness::RefusalsForgotten && transaction["TransactItems"][0]["Put"]["Item"]["Refused"].is_object()
+    {
+        return Vec::new();
+    }
     let mut after = Vec::new();
     let actions = transaction["TransactItems"].as_array_mut();
     for actions in actions.into_iter() {
@@ -83,7 +83,7 @@ pub(super) fn weaken(weakness: Weakness, mut transaction: Value) -> Vec<(String,
             }),
         }
     }
-    let mut requests = vec![("TransactWriteItems".to_owned(), transaction)];
+    let mut requests = vec![(operation, transaction)];
     requests.extend(after);
     requests
 }

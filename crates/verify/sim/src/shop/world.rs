@@ -21,9 +21,10 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use super::weakness::Weakness;
-use super::wire::Wire;
+use super::weakness::{Weakness, weaken};
+use crate::history::History;
 use crate::table::{Database, ask};
+use crate::wire::{Behind, Wire, ask_noted};
 
 pub(super) const TABLE: &str = "shop";
 
@@ -49,6 +50,9 @@ const PATIENCE: Duration = Duration::from_secs(12);
 
 /// How late an invocation may begin, milliseconds: its client has given up and asked again.
 const LATE_MS_MAX: u64 = 25_000;
+
+/// The longest latency of a slow request, and of a usual one.
+const LATENCIES_MS: (u64, u64) = (300, 8);
 
 /// How many times pending work is polled before a history counts as stuck.
 const LOOKS_MAX: usize = 100_000;
@@ -96,20 +100,11 @@ fn new_id() -> Uuid {
 }
 
 pub(super) struct State {
-    pub(super) rng: Rng,
+    pub(super) history: History,
     pub(super) database: Box<dyn Database>,
     pub(super) weakness: Option<Weakness>,
-    pub(super) is_stormy: bool,
-    /// How likely each fault is in this history.
-    fault_rates: BTreeMap<&'static str, f64>,
     /// Instances that wait for an invocation.
     idle: Vec<Instance>,
-    /// Invocations and requests on their way.
-    pub(super) under_way: usize,
-    pub(super) requests: u64,
-    pub(super) faults: BTreeMap<&'static str, u64>,
-    pub(super) broken: Vec<String>,
-    pub(super) trace: Option<Vec<String>>,
     /// The prices that a client of the original design has replaced, by the sort keys of its rows;
     /// `None` in a history without such a client.
     pub(super) replaced: Option<BTreeMap<String, i64>>,
@@ -165,28 +160,32 @@ impl Call {
 /// An answer of a function: status and body.
 pub(super) type Answer = (u16, Value);
 
+impl Behind for World {
+    const TABLE: &'static str = TABLE;
+
+    fn history<T>(&self, step: impl FnOnce(&mut History) -> T) -> T {
+        self.with(|state| step(&mut state.history))
+    }
+
+    fn apply(&self, _: u64, operation: &str, body: &Value) -> (u16, Value) {
+        self.with(|state| apply(state, operation, body))
+    }
+
+    fn weaken(&self, _: u64, operation: String, body: Value) -> Vec<(String, Value)> {
+        weaken(self.with(|state| state.weakness), operation, body)
+    }
+}
+
+pub(super) fn apply(state: &mut State, operation: &str, body: &Value) -> (u16, Value) {
+    ask_noted(&mut *state.database, &mut state.history, operation, body)
+}
+
 impl State {
-    /// Whether a fault strikes here and now; it is counted when it does.
-    pub(super) fn strikes(&mut self, fault: &'static str) -> bool {
-        let rate = self.fault_rates.get(fault).copied().unwrap_or_default();
-        let strikes = self.rng.f64() < rate && self.is_stormy;
-        if strikes {
-            *self.faults.entry(fault).or_default() += 1;
-        }
-        strikes
-    }
-
-    /// Mostly a few milliseconds, now and then a few hundred, so that requests overtake each other.
-    pub(super) fn latency(&mut self) -> Duration {
-        let ms_max = if self.rng.u8(..10) == 0 { 300 } else { 8 };
-        Duration::from_millis(self.rng.u64(1..ms_max))
-    }
-
     /// The clock of a new instance.
     fn clock(&mut self) -> fn() -> Timestamp {
-        match self.strikes("clock off") {
+        match self.history.strikes("clock off") {
             false => now,
-            true if self.rng.bool() => fast,
+            true if self.history.rng.bool() => fast,
             true => slow,
         }
     }
@@ -195,17 +194,11 @@ impl State {
     pub(super) fn end(&mut self) {
         self.idle.clear();
     }
-
-    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
-        if let Some(trace) = &mut self.trace {
-            trace.push(format!("{}  {}", now(), line()));
-        }
-    }
 }
 
 impl World {
     pub(super) fn new(
-        mut rng: Rng,
+        rng: Rng,
         weakness: Option<Weakness>,
         mut database: Box<dyn Database>,
         is_traced: bool,
@@ -225,29 +218,9 @@ impl World {
             }],
         });
         ask(&mut *database, "CreateTable", &table)?;
-        // One history in sixteen is calm; in the others each kind is in the air or not, more or
-        // less.
-        let is_calm = rng.u8(..16) == 0;
-        let fault_rates = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
-            let (is_on, share) = (rng.bool(), rng.f64());
-            (is_on && !is_calm).then_some((fault, rate_max * share))
-        });
-        let fault_rates = fault_rates.collect();
-        let replaced = rng.bool().then(BTreeMap::new);
-        Ok(Self(Arc::new(Mutex::new(State {
-            rng,
-            database,
-            weakness,
-            is_stormy: true,
-            fault_rates,
-            idle: Vec::new(),
-            under_way: 0,
-            requests: 0,
-            faults: BTreeMap::new(),
-            broken: Vec::new(),
-            trace: is_traced.then(Vec::new),
-            replaced,
-        }))))
+        let mut history = History::new(rng, &FAULTS, LATENCIES_MS, is_traced);
+        let replaced = history.rng.bool().then(BTreeMap::new);
+        Ok(Self(Arc::new(Mutex::new(State { history, database, weakness, idle: Vec::new(), replaced }))))
     }
 
     /// One step.
@@ -257,13 +230,13 @@ impl World {
 
     /// A broken promise of the shop.
     pub(super) fn complain(&self, line: String) {
-        self.with(|state| state.broken.push(line));
+        self.with(|state| state.history.broken.push(line));
     }
 
     /// The products, with some goods, made in good weather.
     pub(super) async fn make_products(&self) -> anyhow::Result<()> {
         for product in PRODUCTS {
-            let stock = self.with(|state| state.rng.u64(..200));
+            let stock = self.with(|state| state.history.rng.u64(..200));
             let body = json!({"name": product, "price": 1_000, "currency": "EUR", "stock": stock});
             let route = "PUT /products/{productId}";
             let mut request = Call { route, order_id: None, key: None, body: Some(body) }.event();
@@ -284,9 +257,9 @@ impl World {
     /// `None` when none comes.
     pub(super) async fn ask(&self, call: &Call) -> anyhow::Result<Vec<Option<Answer>>> {
         let copies = self.with(|state| {
-            state.requests += 1;
-            state.note(|| format!("asks {call:?}"));
-            1 + usize::from(state.strikes("request twice"))
+            state.history.count("requests", 1);
+            state.history.note(|| format!("asks {call:?}"));
+            1 + usize::from(state.history.strikes("request twice"))
         });
         let mut answers = Vec::new();
         for _ in 0..copies {
@@ -295,7 +268,9 @@ impl World {
         let mut outcomes = Vec::new();
         for answer in answers {
             let outcome = timeout(PATIENCE, answer).await.ok().and_then(Result::ok);
-            self.with(|state| state.note(|| format!("{} {:?} {:?}: {outcome:?}", call.route, call.key, call.order_id)));
+            self.with(|state| {
+                state.history.note(|| format!("{} {:?} {:?}: {outcome:?}", call.route, call.key, call.order_id))
+            });
             outcomes.push(outcome);
         }
         Ok(outcomes)
@@ -306,22 +281,23 @@ impl World {
         let (told, answered) = oneshot::channel();
         let world = self.clone();
         let (there, back) = self.with(|state| {
-            state.under_way += 1;
-            let late_ms = if state.strikes("late invocation") { state.rng.u64(..LATE_MS_MAX) } else { 0 };
-            (state.latency() + Duration::from_millis(late_ms), state.latency())
+            state.history.under_way += 1;
+            let late_ms =
+                if state.history.strikes("late invocation") { state.history.rng.u64(..LATE_MS_MAX) } else { 0 };
+            (state.history.latency() + Duration::from_millis(late_ms), state.history.latency())
         });
         tokio::task::spawn_local(async move {
             sleep(there).await;
-            if !world.with(|state| state.strikes("request lost")) {
+            if !world.with(|state| state.history.strikes("request lost")) {
                 let answer = world.answer(request).await;
                 sleep(back).await;
-                let is_lost = world.with(|state| state.strikes("answer lost"));
+                let is_lost = world.with(|state| state.history.strikes("answer lost"));
                 if let Some(answer) = answer.filter(|_| !is_lost) {
                     // Nobody may be waiting any more.
                     let _ = told.send(answer);
                 }
             }
-            world.with(|state| state.under_way -= 1);
+            world.with(|state| state.history.under_way -= 1);
         });
         answered
     }
@@ -332,27 +308,11 @@ impl World {
             Some(instance) => instance,
             None => Instance::new(Wire::new(self.clone()), self.with(State::clock)),
         };
-        let answer = self.unless_killed(&instance.wire, instance.answer(request)).await;
+        let answer = instance.wire.unless_killed(instance.answer(request), TIME_LIMIT).await;
         if answer.is_some() {
             self.with(|state| state.idle.push(instance));
         }
         answer
-    }
-
-    /// The result of an invocation, unless its instance crashes or Lambda ends it.
-    async fn unless_killed<T>(&self, wire: &Wire, work: impl Future<Output = T>) -> Option<T> {
-        let work = async {
-            tokio::select! {
-                // Chance is the seed's alone.
-                biased;
-                outcome = work => Some(outcome),
-                () = wire.killed() => None,
-            }
-        };
-        timeout(TIME_LIMIT, work).await.unwrap_or_else(|_| {
-            self.with(|state| *state.faults.entry("timeout").or_default() += 1);
-            None
-        })
     }
 
     /// Tells the stream's function of an item that time has taken; whether it was taken.
@@ -379,7 +339,7 @@ impl World {
         let watcher = Watcher::new(journal, &wire.table());
         let now = self.with(|state| (state.clock())());
         let handled = stock_watch::handle(&watcher, RawValue::from_string(event.to_string())?, now);
-        let reply = match self.unless_killed(&wire, handled).await {
+        let reply = match wire.unless_killed(handled, TIME_LIMIT).await {
             Some(Ok(reply)) => serde_json::to_value(reply)?,
             _ => return Ok(false),
         };
@@ -389,7 +349,7 @@ impl World {
     /// Waits until nothing is on its way.
     pub(super) async fn settle(&self) -> anyhow::Result<()> {
         for _ in 0..LOOKS_MAX {
-            if self.with(|state| state.under_way == 0) {
+            if self.with(|state| state.history.under_way == 0) {
                 return Ok(());
             }
             sleep(Duration::from_millis(50)).await;
@@ -400,13 +360,13 @@ impl World {
 
 /// The functions of one instance. (They are two, in the world.)
 struct Instance {
-    wire: Wire,
+    wire: Wire<World>,
     shop: Shop,
     inventory: Inventory,
 }
 
 impl Instance {
-    fn new(wire: Wire, clock: fn() -> Timestamp) -> Self {
+    fn new(wire: Wire<World>, clock: fn() -> Timestamp) -> Self {
         let client = wire.client();
         let (key, token) = (SecretString::from("key"), SecretString::from(TOKEN));
         let shop =

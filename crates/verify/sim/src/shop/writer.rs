@@ -64,9 +64,9 @@ impl Writer {
 
     /// Does some things, at about the same time as all the others.
     pub(super) async fn come(self: Rc<Self>, wave: u8) -> anyhow::Result<()> {
-        let things = self.world.with(|state| state.rng.u8(1..3));
+        let things = self.world.with(|state| state.history.rng.u8(1..3));
         for thing in 0..things {
-            let wait_ms = self.world.with(|state| state.rng.u64(..400));
+            let wait_ms = self.world.with(|state| state.history.rng.u64(..400));
             sleep(Duration::from_millis(wait_ms)).await;
             for call in self.idea(&format!("{}-{wave}-{thing}", self.number)) {
                 self.ask(call).await?;
@@ -77,8 +77,9 @@ impl Writer {
 
     /// The next random action of the writer. Orders have two steps.
     fn idea(&self, name: &str) -> Vec<Call> {
-        let (dice, number, with_key) =
-            self.world.with(|state| (state.rng.u8(..100), state.rng.i64(1..6), state.rng.bool()));
+        let (dice, number, with_key) = self
+            .world
+            .with(|state| (state.history.rng.u8(..100), state.history.rng.i64(1..6), state.history.rng.bool()));
         let call = |route, order_id: Option<&str>, body: Option<Value>| Call {
             route,
             order_id: order_id.map(str::to_owned),
@@ -106,7 +107,7 @@ impl Writer {
                 vec![Call { key, ..call(MOVE, None, Some(body)) }]
             }
             _ => {
-                let seconds = self.world.with(|state| state.rng.u32(1..12));
+                let seconds = self.world.with(|state| state.history.rng.u32(1..12));
                 // Orders of several lines have the last dice. One of their products comes twice.
                 let (route, commit, release) = match dice {
                     86.. => (ORDER, COMMIT_ORDER, RELEASE_ORDER),
@@ -134,13 +135,13 @@ impl Writer {
     async fn ask(&self, call: Call) -> anyhow::Result<()> {
         let index = self.asked.borrow().len();
         self.asked.borrow_mut().push(Asked { call, answers: Vec::new(), unheard: 0 });
-        let tries = self.world.with(|state| state.rng.u8(1..TRIES_MAX));
+        let tries = self.world.with(|state| state.history.rng.u8(1..TRIES_MAX));
         for _ in 0..tries {
             self.ask_once(index).await?;
             if self.asked.borrow()[index].is_settled() {
                 break;
             }
-            let wait_ms = self.world.with(|state| state.rng.u64(..2_000));
+            let wait_ms = self.world.with(|state| state.history.rng.u64(..2_000));
             sleep(Duration::from_millis(wait_ms)).await;
         }
         Ok(())

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod games;
+mod reminders;
 mod rollups;
 mod shop_statistics;
 mod shops;

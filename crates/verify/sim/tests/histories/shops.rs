@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 use std::thread;
 
-use sim::{Embedded, ShopOutcome, Weakness, play_shop};
+use sim::{Embedded, HistoryOutcome, Weakness, play_shop};
 
-fn play(seed: u64, weakness: Option<Weakness>) -> ShopOutcome {
+fn play(seed: u64, weakness: Option<Weakness>) -> HistoryOutcome {
     play_shop(seed, weakness, Box::new(Embedded::new().unwrap()), false).unwrap()
 }
 
 /// Plays the histories of some seeds on two threads.
-fn play_all(seeds: RangeInclusive<u64>) -> Vec<ShopOutcome> {
+fn play_all(seeds: RangeInclusive<u64>) -> Vec<HistoryOutcome> {
     let (odd, even) = seeds.partition::<Vec<_>, _>(|seed| seed % 2 == 1);
     let half = |seeds: Vec<u64>| move || seeds.into_iter().map(|seed| play(seed, None)).collect::<Vec<_>>();
     thread::scope(|scope| {
@@ -40,7 +40,7 @@ fn no_crowd_breaks_a_promise() {
         assert!(outcome.broken.is_empty(), "make sim-shop SEED={}: {:#?}", outcome.seed, outcome.broken);
         // A client of the original design comes in calm histories too.
         calm += usize::from(outcome.faults.keys().all(|kind| kind.starts_with("foreign ")));
-        rows += outcome.rows;
+        rows += outcome.counts["rows"];
         for (fault, count) in outcome.faults {
             *faults.entry(fault).or_default() += count;
         }

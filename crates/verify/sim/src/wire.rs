@@ -1,7 +1,9 @@
 //! The wire between an instance and the table: it takes time, and faults strike it before and after
 //! a request is applied.
 
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -19,10 +21,10 @@ use aws_smithy_types::body::SdkBody;
 use rollup::sim::{split_read, take_items};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::weakness::{is_dropped, weaken};
-use super::world::{State, TABLE, World};
+use crate::history::History;
+use crate::table::Database;
 
 /// How long a caller waits for a reply that is late.
 const PATIENCE_MS: u64 = 1_000;
@@ -30,50 +32,73 @@ const PATIENCE_MS: u64 = 1_000;
 /// How much later than that a request may still be applied.
 const LATE_MS_MAX: u64 = 8_000;
 
+/// What is behind a wire.
+pub(crate) trait Behind: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The name of the table.
+    const TABLE: &'static str;
+
+    /// One step of the history.
+    fn history<T>(&self, step: impl FnOnce(&mut History) -> T) -> T;
+
+    /// Applies a request of an invocation now: the status and the body of the answer.
+    fn apply(&self, invocation: u64, operation: &str, body: &Value) -> (u16, Value);
+
+    /// The requests in place of one, by the rule that is weakened. With none, nothing is applied.
+    fn weaken(&self, invocation: u64, operation: String, body: Value) -> Vec<(String, Value)>;
+}
+
 /// One end of the wire: the requests of one instance.
 #[derive(Debug, Clone)]
-pub(super) struct Wire {
-    world: World,
+pub(crate) struct Wire<W> {
+    pub(crate) world: W,
     killed: Arc<Notify>,
+    /// Which invocation the instance works on.
+    invocation: Arc<AtomicU64>,
     /// The harness's own: no time, no faults.
     is_perfect: bool,
 }
 
-impl Wire {
-    pub(super) fn new(world: World) -> Self {
-        Self { world, killed: Arc::default(), is_perfect: false }
+impl<W: Behind> Wire<W> {
+    pub(crate) fn new(world: W) -> Self {
+        Self { world, killed: Arc::default(), invocation: Arc::default(), is_perfect: false }
     }
 
-    pub(super) fn perfect(world: World) -> Self {
+    pub(crate) fn perfect(world: W) -> Self {
         Self { is_perfect: true, ..Self::new(world) }
     }
 
     /// The table behind this wire, as the store reads and writes it.
-    pub(super) fn table(&self) -> store_base::Table {
-        store_base::Table::new(self.client(), TABLE)
+    pub(crate) fn table(&self) -> store_base::Table {
+        store_base::Table::new(self.client(), W::TABLE)
+    }
+
+    pub(crate) fn begin(&self, invocation: u64) {
+        self.invocation.store(invocation, Ordering::Relaxed);
+    }
+
+    pub(crate) fn invocation(&self) -> u64 {
+        self.invocation.load(Ordering::Relaxed)
     }
 
     /// An SDK client that speaks over this wire, with the SDK's own retries as in a function.
-    pub(super) fn client(&self) -> Client {
-        let config = Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::from_static("us-east-1"))
-            .credentials_provider(Credentials::new("sim", "sim", None, None, "sim"))
-            .endpoint_url("http://table")
-            .retry_config(if self.is_perfect { RetryConfig::disabled() } else { RetryConfig::standard() })
-            .timeout_config(TimeoutConfig::disabled())
-            // A quota of its own: the SDK's common one would carry what happened in one history
-            // into the next.
-            .retry_partition(RetryPartition::custom("shop").build())
-            .http_client(self.clone())
-            // It compares real time with virtual.
-            .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-        Client::from_conf(config.build())
+    pub(crate) fn client(&self) -> Client {
+        client(self.clone(), !self.is_perfect)
     }
 
-    /// Returns when the instance dies.
-    pub(super) async fn killed(&self) {
-        self.killed.notified().await;
+    /// The result of an invocation, unless its instance crashes or Lambda ends it.
+    pub(crate) async fn unless_killed<T>(&self, work: impl Future<Output = T>, time_limit: Duration) -> Option<T> {
+        let work = async {
+            tokio::select! {
+                // Chance is the seed's alone.
+                biased;
+                outcome = work => Some(outcome),
+                () = self.killed.notified() => None,
+            }
+        };
+        timeout(time_limit, work).await.unwrap_or_else(|_| {
+            self.world.history(|history| *history.faults.entry("timeout").or_default() += 1);
+            None
+        })
     }
 
     async fn die(&self) -> Result<HttpResponse, ConnectorError> {
@@ -83,16 +108,13 @@ impl Wire {
 
     async fn send(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
         let target = request.headers().get("x-amz-target").and_then(|target| target.rsplit_once('.'));
-        let operation = target.map_or_else(String::new, |(_, operation)| operation.to_owned());
+        // Mails have another protocol.
+        let operation = target.map_or("SendEmail", |(_, operation)| operation).to_owned();
         let body: Value = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
-        let weakness = self.world.with(|state| state.weakness);
-        if is_dropped(weakness, &operation, &body) {
+        let mut requests = self.world.weaken(self.invocation(), operation, body);
+        if requests.is_empty() {
             return response(200, &json!({}));
         }
-        let mut requests = match weakness {
-            Some(weakness) if operation == "TransactWriteItems" => weaken(weakness, body),
-            _ => vec![(operation, body)],
-        };
         // The reply is the first one's, unless a later one fails.
         let mut reply = None;
         for (operation, body) in requests.drain(..) {
@@ -110,17 +132,17 @@ impl Wire {
 
     async fn send_one(&self, operation: &str, mut body: Value) -> Result<(u16, Value), ConnectorError> {
         if self.is_perfect {
-            return Ok(self.world.with(|state| apply(state, operation, &body)));
+            return Ok(self.world.apply(self.invocation(), operation, &body));
         }
         let closed = || Err(ConnectorError::io("the connection was closed".into()));
-        let (there, back) = self.world.with(|state| (state.latency(), state.latency()));
+        let (there, back) = self.world.history(|history| (history.latency(), history.latency()));
         sleep(there / 4).await;
         let is_transaction = operation == "TransactWriteItems";
         let not_applied = ["crash before a request", "lost request", "server error", "throttling"];
-        let fault = self.world.with(|state| {
-            let fault = not_applied.into_iter().find(|fault| state.strikes(fault));
-            fault
-                .or_else(|| (is_transaction && state.strikes("transaction conflict")).then_some("transaction conflict"))
+        let fault = self.world.history(|history| {
+            let fault = not_applied.into_iter().find(|fault| history.strikes(fault));
+            let is_conflict = |history: &mut History| is_transaction && history.strikes("transaction conflict");
+            fault.or_else(|| is_conflict(history).then_some("transaction conflict"))
         });
         match fault {
             None => {}
@@ -139,7 +161,7 @@ impl Wire {
                 return Ok((400, json!({"__type": kind, "message": "canceled", "CancellationReasons": reasons})));
             }
         }
-        if self.world.with(|state| state.strikes("late request")) {
+        if self.world.history(|history| history.strikes("late request")) {
             self.apply_late(operation, body);
             sleep(Duration::from_millis(PATIENCE_MS)).await;
             return Err(ConnectorError::timeout("no reply yet".into()));
@@ -148,14 +170,12 @@ impl Wire {
             "BatchGetItem" => self.read_some(&mut body).await,
             _ => Vec::new(),
         };
-        let (answer, fault) = self.world.with(|state| {
-            let mut answer = apply(state, operation, &body);
-            if let Some(items) = answer.1["Responses"][TABLE].as_array_mut() {
-                items.extend(read_before);
-            }
-            let fault = ["crash after a request", "lost reply"].into_iter().find(|fault| state.strikes(fault));
-            (answer, fault)
-        });
+        let mut answer = self.world.apply(self.invocation(), operation, &body);
+        if let Some(items) = answer.1["Responses"][W::TABLE].as_array_mut() {
+            items.extend(read_before);
+        }
+        let after = ["crash after a request", "lost reply"];
+        let fault = self.world.history(|history| after.into_iter().find(|fault| history.strikes(fault)));
         sleep(back / 4).await;
         match fault {
             None => Ok(answer),
@@ -167,34 +187,57 @@ impl Wire {
     /// Reads some items of a `BatchGetItem` before the others, and removes their keys from the
     /// request.
     async fn read_some(&self, body: &mut Value) -> Vec<Value> {
-        let (early, pause) = self.world.with(|state| (split_read(body, TABLE, &mut state.rng), state.latency()));
+        let (early, pause) =
+            self.world.history(|history| (split_read(body, W::TABLE, &mut history.rng), history.latency()));
         let Some(early) = early else { return Vec::new() };
-        let (_, mut answer) = self.world.with(|state| apply(state, "BatchGetItem", &early));
+        let (_, mut answer) = self.world.apply(self.invocation(), "BatchGetItem", &early);
         sleep(pause).await;
-        take_items(&mut answer, TABLE)
+        take_items(&mut answer, W::TABLE)
     }
 
     /// From here on nobody can call the request back.
     fn apply_late(&self, operation: &str, body: Value) {
-        let (world, operation) = (self.world.clone(), operation.to_owned());
-        let late_ms = world.with(|state| {
-            state.under_way += 1;
-            PATIENCE_MS + state.rng.u64(..LATE_MS_MAX)
+        let (world, operation, invocation) = (self.world.clone(), operation.to_owned(), self.invocation());
+        let late_ms = world.history(|history| {
+            history.under_way += 1;
+            PATIENCE_MS + history.rng.u64(..LATE_MS_MAX)
         });
         tokio::task::spawn(async move {
             sleep(Duration::from_millis(late_ms)).await;
-            world.with(|state| {
-                apply(state, &operation, &body);
-                state.under_way -= 1;
-            });
+            world.apply(invocation, &operation, &body);
+            world.history(|history| history.under_way -= 1);
         });
     }
 }
 
-pub(super) fn apply(state: &mut State, operation: &str, body: &Value) -> (u16, Value) {
-    let (status, answer) = state.database.answer(operation, body.to_string().as_bytes());
+/// An SDK client that speaks over a wire, with the SDK's own retries or without.
+pub(crate) fn client(wire: impl HttpClient + 'static, is_retried: bool) -> Client {
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("us-east-1"))
+        .credentials_provider(Credentials::new("sim", "sim", None, None, "sim"))
+        .endpoint_url("http://table")
+        .retry_config(if is_retried { RetryConfig::standard() } else { RetryConfig::disabled() })
+        .timeout_config(TimeoutConfig::disabled())
+        // A quota of its own: the SDK's common one would carry what happened in one history into the
+        // next.
+        .retry_partition(RetryPartition::custom("sim").build())
+        .http_client(wire)
+        // It compares real time with virtual.
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    Client::from_conf(config.build())
+}
+
+/// Applies a request to a table, and notes it.
+pub(crate) fn ask_noted(
+    database: &mut dyn Database,
+    history: &mut History,
+    operation: &str,
+    body: &Value,
+) -> (u16, Value) {
+    let (status, answer) = database.answer(operation, body.to_string().as_bytes());
     let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
-    state.note(|| format!("  {operation}: {status} {body} {}", if status == 200 { &Value::Null } else { &answer }));
+    history.note(|| format!("  {operation}: {status} {body} {}", if status == 200 { &Value::Null } else { &answer }));
     (status, answer)
 }
 
@@ -203,13 +246,13 @@ fn response(status: u16, body: &Value) -> Result<HttpResponse, ConnectorError> {
     Ok(HttpResponse::new(status, SdkBody::from(body.to_string())))
 }
 
-impl HttpConnector for Wire {
+impl<W: Behind> HttpConnector for Wire<W> {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         HttpConnectorFuture::new(self.clone().send(request))
     }
 }
 
-impl HttpClient for Wire {
+impl<W: Behind> HttpClient for Wire<W> {
     fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
