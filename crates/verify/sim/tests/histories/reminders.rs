@@ -54,11 +54,6 @@ fn a_snooze_that_moves_no_reminder_is_caught() {
 }
 
 #[test]
-fn messages_of_a_day_that_nothing_counts_are_caught() {
-    assert_caught(ReminderWeakness::MessagesUncounted);
-}
-
-#[test]
 fn doses_without_their_records_are_caught() {
     assert_caught(ReminderWeakness::RecordsIgnored);
 }
