@@ -94,7 +94,7 @@ pub struct Outbound {
 
 #[derive(Clone)]
 enum Way {
-    Network(Client<HttpsConnector<ConnectionGuard>, Full<Bytes>>),
+    Network(Box<Client<HttpsConnector<ConnectionGuard>, Full<Bytes>>>),
     Simulated(Arc<Answer>),
 }
 
@@ -145,7 +145,7 @@ impl Outbound {
             .pool_idle_timeout(IDLE_MAX)
             .http1_max_buf_size(HEADER_BYTES_MAX)
             .build(connector.wrap_connector(guard.clone()));
-        Self { way: Way::Network(client), guard }
+        Self { way: Way::Network(Box::new(client)), guard }
     }
 
     /// Sends a request and reads the whole answer, of any status. A redirect is returned and not

@@ -62,10 +62,11 @@ pub(super) fn weaken(world: &World, invocation: u64, operation: String, mut body
                 body["ExpressionAttributeValues"][value] = json!({ "N": "0" });
             }
         }
-        Some(ReminderWeakness::SnoozeForgotten) if operation == "TransactWriteItems" => {
-            if body["TransactItems"][1]["Update"]["Key"]["SK"]["S"] == "REMINDER#DOSES" {
-                return Vec::new();
-            }
+        Some(ReminderWeakness::SnoozeForgotten)
+            if operation == "TransactWriteItems"
+                && body["TransactItems"][1]["Update"]["Key"]["SK"]["S"] == "REMINDER#DOSES" =>
+        {
+            return Vec::new();
         }
         Some(ReminderWeakness::BrowsersOfAnother) if operation == "Query" => {
             let values = &mut body["ExpressionAttributeValues"];
