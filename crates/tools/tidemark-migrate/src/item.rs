@@ -121,7 +121,7 @@ pub(crate) fn holders<'i>(items: impl Iterator<Item = &'i Item>) -> Holders {
 }
 
 /// The first item whose key another row has, of those whose row is rejected for it; and the reason.
-pub(crate) fn first_lost<'i>(items: &'i [Item], is_lost: impl Fn(&Item) -> bool) -> Option<(&'i Item, &'i Reason)> {
+pub(crate) fn first_lost(items: &[Item], is_lost: impl Fn(&Item) -> bool) -> Option<(&Item, &Reason)> {
     items.iter().find_map(|item| match &item.on_conflict {
         OnConflict::RejectRow(reason) if is_lost(item) => Some((item, reason)),
         _ => None,
