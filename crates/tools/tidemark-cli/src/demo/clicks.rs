@@ -94,12 +94,14 @@ async fn counted(tables: &Tables, clicks: &[Click]) -> Result<Counts> {
     let items = rollup_table(&tables.clicks);
     let aggregators = click_aggregators(&items)?;
     let first = clicks.first().context("a year has clicks")?;
+    // It reads no items, only what the stream still has to deliver.
+    let scope = Scope::Part { queries: Vec::new(), stats: BTreeSet::new() };
     let mut last_error = None;
     for _ in 0..LOOKS_MAX {
         let mut is_done = Vec::new();
         for aggregator in &aggregators {
             let recounter = Recounter::new(aggregator, items.clone(), tables.streams.clone());
-            let measured = recounter.measure(&Scope::All, |_| {}).await;
+            let measured = recounter.measure(&scope, |_| {}).await;
             is_done.push(measured.as_ref().is_ok_and(|measured| measured.pending == 0));
             last_error = measured.err().or(last_error);
         }
