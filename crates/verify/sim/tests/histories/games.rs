@@ -12,7 +12,7 @@ fn play(seed: u64, is_leaky: bool) -> HistoryOutcome {
 fn no_game_breaks_a_promise() {
     let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut posts, mut solved) = (0, 0);
-    for seed in crate::seeds(2, 15) {
+    for seed in crate::seeds(2, 20) {
         let outcome = play(seed, false);
         assert!(outcome.broken.is_empty(), "seed {seed}: {:#?}", outcome.broken);
         posts += outcome.counts["messages"];
