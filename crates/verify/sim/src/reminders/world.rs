@@ -219,9 +219,10 @@ impl State {
     pub(super) fn is_any_due(&mut self) -> anyhow::Result<bool> {
         let query = json!({"TableName": TABLE, "IndexName": "DueIndex"});
         let items = ask(&mut *self.database, "Scan", &query)?;
-        let now = self.now().to_string();
-        let mut due = items["Items"].as_array().into_iter().flatten().filter_map(|item| item["DueAt"]["S"].as_str());
-        Ok(due.any(|due| due <= now.as_str()))
+        let now = self.now();
+        let due = items["Items"].as_array().into_iter().flatten().filter_map(|item| item["DueAt"]["S"].as_str());
+        // As texts, a whole second would come after each of its fractions.
+        Ok(due.filter_map(|due| due.parse::<Timestamp>().ok()).any(|due| due <= now))
     }
 
     pub(super) fn end_run(&mut self, run: Timestamp, is_clean: bool) {
