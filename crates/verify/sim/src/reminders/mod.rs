@@ -115,6 +115,8 @@ async fn run(world: World, idle: Rc<RefCell<Vec<Instance>>>, delay_ms: u64) {
         if report.is_some() {
             idle.borrow_mut().push(instance);
         }
+    } else {
+        world.with(|state| state.history.note(|| format!("run of {now}: not played, for nothing is due")));
     }
     world.with(|state| state.history.under_way -= 1);
 }
