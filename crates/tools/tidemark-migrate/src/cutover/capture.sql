@@ -473,6 +473,9 @@ END $$;
 -- writes then, so every error is about the row, unless PostgreSQL or the connection is in trouble.
 CREATE FUNCTION tidemark_migration.return_row(of_source text, row_key jsonb, after jsonb) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    details text;
+    advice text;
 BEGIN
     -- A deferred constraint would be checked at the end.
     SET CONSTRAINTS ALL IMMEDIATE;
@@ -482,7 +485,8 @@ EXCEPTION WHEN OTHERS THEN
     IF left(SQLSTATE, 2) IN ('08', '40', '53', '57', '58') THEN
         RAISE;
     END IF;
-    RETURN format('ERROR: %s (%s)', SQLERRM, SQLSTATE);
+    GET STACKED DIAGNOSTICS details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+    RETURN concat_ws('. ', format('ERROR: %s (%s)', SQLERRM, SQLSTATE), 'DETAIL: ' || nullif(details, ''), 'HINT: ' || nullif(advice, ''));
 END $$;
 
 -- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes

@@ -18,7 +18,7 @@ use crate::item::{AS_OF, Attributes, Item, Key, RUN, VERSION, text};
 use crate::mapping::Table;
 use crate::mapping::invert::{Inverse, cell};
 use crate::mapping::value::Value;
-use crate::row::{Columns, Row};
+use crate::row::{Cell, Columns, Row};
 use crate::source::Restricted;
 
 /// The most passes over an owner. A row may need another one that PostgreSQL has refused before.
@@ -29,14 +29,32 @@ const PASSES_MAX: usize = 8;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NotReturned {
     pub(crate) owner: String,
-    pub(crate) partition: String,
-    pub(crate) sort: String,
+    #[serde(flatten)]
+    pub(crate) place: Place,
     /// `unknown`: the mapping has no such item; `no-row`: no row can be made from it; `attributes`:
     /// its row has other values; `missing`: it is deleted, and its row stays; `refused`: PostgreSQL
-    /// refuses the row.
+    /// refuses the row; `changed`: PostgreSQL stores another value than the one that it is given.
     pub(crate) what: &'static str,
     /// The attributes that are not brought back, or what PostgreSQL says.
     pub(crate) detail: String,
+}
+
+/// The item, or the row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Place {
+    Item { partition: String, sort: String },
+    Row { table: String, key: String },
+}
+
+impl Place {
+    fn of_item(Key { partition, sort }: &Key) -> Self {
+        Self::Item { partition: partition.clone(), sort: sort.clone() }
+    }
+
+    fn of_row(row: &Row) -> Self {
+        Self::Row { table: row.table.name.clone(), key: row.id() }
+    }
 }
 
 /// The result for an owner.
@@ -72,6 +90,31 @@ impl Returning {
         let before = |name| self.before.as_ref().and_then(|before| before.columns.get(name));
         self.after.columns.iter().filter(|(name, cell)| before(*name) != Some(cell)).map(|(name, _)| name).collect()
     }
+
+    /// The row whose key identifies it.
+    fn of(&self) -> &Row {
+        self.before.as_ref().unwrap_or(&self.after)
+    }
+
+    /// The columns to write; none for a deletion.
+    fn change(&self) -> Option<Row> {
+        let change = self.before.as_ref().map_or_else(|| self.after.clone(), |before| self.after.changed_since(before));
+        (!self.is_gone()).then_some(change)
+    }
+
+    /// Why the row still differs after it was written.
+    fn changed_again(&self) -> String {
+        if self.is_gone() {
+            return "PostgreSQL keeps the row without its item: a trigger may do so".to_owned();
+        }
+        let text = |row: &Row, name| row.columns.get(name).and_then(Cell::text).unwrap_or_else(|| "null".to_owned());
+        let values = self.changed().into_iter().map(|name| {
+            let stored = self.before.as_ref().map(|before| format!(", PostgreSQL stored {}", text(before, name)));
+            format!("{name}: the item has {}{}", text(&self.after, name), stored.unwrap_or_default())
+        });
+        let values = values.collect::<Vec<_>>().join("; ");
+        format!("{values}. PostgreSQL changed the value: it rounds to the column's type, or a trigger changes it")
+    }
 }
 
 /// The place of a row, the place of the item among those of its table, and the item that the row
@@ -92,8 +135,11 @@ impl Sides {
         let items = self.dynamo.items_of(&self.world.partitions(owner)).await?;
         let found: BTreeMap<Key, Attributes> =
             items.into_iter().filter_map(|item| Some((self.key(&item)?, item))).collect();
-        let (mut written, mut refused) = (0, BTreeMap::new());
-        for _ in 0..PASSES_MAX {
+        let (mut rows_written, mut pass) = (0, 0);
+        // What PostgreSQL has taken. It takes the same change again and again if it stores another
+        // value each time.
+        let mut taken: BTreeMap<_, Vec<Columns>> = BTreeMap::new();
+        loop {
             let rows = self.postgres.rows_of(owner).await?;
             let rows = rows.into_iter().map(|row| Returning::new(Some(row.clone()), row)).collect();
             let mut state = OwnerReturn { sides: self, owner, rows, left: Vec::new() };
@@ -105,30 +151,29 @@ impl Sides {
             }
             state.read(&winners, &found);
             state.name_computed();
-            let changed: Vec<_> = state.rows.iter().filter(|row| row.is_gone() || !row.changed().is_empty()).collect();
-            let mut progress = 0;
-            refused.clear();
+            let changed = state.rows.iter().filter(|row| row.is_gone() || !row.changed().is_empty());
+            let (mut progress, mut left) = (0, Vec::new());
             for row in changed {
-                let (Returning { before, after, .. }, is_gone) = (row, row.is_gone());
-                let of = before.as_ref().unwrap_or(after);
-                let changed = before.as_ref().map_or_else(|| after.clone(), |before| after.changed_since(before));
-                match self.postgres.return_row(of, (!is_gone).then_some(&changed)).await? {
-                    None => progress += 1,
-                    Some(why) => drop(refused.insert((after.table.name.clone(), of.id()), why)),
+                let (of, change) = (row.of(), row.change());
+                let columns = change.as_ref().map(|change| change.columns.clone()).unwrap_or_default();
+                let taken = taken.entry((of.table.name.clone(), of.id(), row.is_gone())).or_default();
+                let is_same = |taken: &Columns| columns.iter().all(|(name, cell)| taken.get(name) == Some(cell));
+                if pass == PASSES_MAX || taken.iter().any(is_same) {
+                    left.push((Place::of_row(of), "changed", row.changed_again()));
+                } else if let Some(why) = self.postgres.return_row(of, change.as_ref()).await? {
+                    left.push((Place::of_row(of), "refused", why));
+                } else {
+                    progress += 1;
+                    taken.push(columns);
                 }
             }
-            written += progress;
+            rows_written += progress;
             if progress == 0 {
-                for ((table, id), why) in refused {
-                    state.leave(&Key { partition: table, sort: id }, "refused", why);
-                }
-                return Ok(ReturnedOwner { rows: written, left: state.left });
+                left.into_iter().for_each(|(place, what, detail)| state.leave(place, what, detail));
+                return Ok(ReturnedOwner { rows: rows_written, left: state.left });
             }
+            pass += 1;
         }
-        let mut state = OwnerReturn { sides: self, owner, rows: Vec::new(), left: Vec::new() };
-        let again = "its rows change with each pass: a trigger of PostgreSQL may change them";
-        state.leave(&Key { partition: owner.to_owned(), sort: String::new() }, "refused", again.to_owned());
-        Ok(ReturnedOwner { rows: written, left: state.left })
     }
 }
 
@@ -147,7 +192,7 @@ impl OwnerReturn<'_> {
                 Some((table, spec)) => waiting.push((!self.is_owners_table(table), *spec, key, item)),
                 // A look-up is made of the rows, and says nothing that they do not say.
                 None if self.is_known(self.kind(item)) => {}
-                None => self.leave(key, "unknown", self.kind(item).to_owned()),
+                None => self.leave(Place::of_item(key), "unknown", self.kind(item).to_owned()),
             }
         }
         waiting.sort_by_key(|(is_other, spec, key, _)| (*is_other, *spec, *key));
@@ -156,7 +201,7 @@ impl OwnerReturn<'_> {
         }
         let kept = self.rows.iter_mut().filter(|row| row.is_kept).filter_map(|row| row.gone.take());
         for (key, kind) in kept.collect::<Vec<_>>() {
-            self.leave(&key, "missing", kind);
+            self.leave(Place::of_item(&key), "missing", kind);
         }
     }
 
@@ -172,12 +217,11 @@ impl OwnerReturn<'_> {
             let changed = row.changed();
             if !changed.is_empty() && changed.iter().all(is_computed) {
                 let names = changed.into_iter().cloned().collect::<Vec<_>>().join(", ");
-                let key = Key { partition: row.after.table.name.clone(), sort: row.after.id() };
-                left.push((key, format!("PostgreSQL computes {names}")));
+                left.push((Place::of_row(&row.after), format!("PostgreSQL computes {names}")));
                 row.after.columns = row.before.as_ref().map(|before| before.columns.clone()).unwrap_or_default();
             }
         }
-        left.into_iter().for_each(|(key, why)| self.leave(&key, "attributes", why));
+        left.into_iter().for_each(|(place, why)| self.leave(place, "attributes", why));
     }
 
     /// The owner's own row, as it is now.
@@ -240,9 +284,8 @@ impl OwnerReturn<'_> {
         Some(Inverse { world: &sides.world, table, types, owner, of_owner: self.own_row() })
     }
 
-    fn leave(&mut self, key: &Key, what: &'static str, detail: String) {
-        let Key { partition, sort } = key.clone();
-        self.left.push(NotReturned { owner: self.owner.to_owned(), partition, sort, what, detail });
+    fn leave(&mut self, place: Place, what: &'static str, detail: String) {
+        self.left.push(NotReturned { owner: self.owner.to_owned(), place, what, detail });
     }
 
     /// Deletes the row of an item that is gone.
@@ -253,7 +296,7 @@ impl OwnerReturn<'_> {
         if table.is_first_own(spec) && table.items[spec].when.is_none() {
             self.rows[place].gone = Some((key.clone(), table.items[spec].kind.clone()));
         } else {
-            self.leave(key, "missing", table.items[spec].kind.clone());
+            self.leave(Place::of_item(key), "missing", table.items[spec].kind.clone());
         }
     }
 
@@ -268,7 +311,7 @@ impl OwnerReturn<'_> {
         self.rows[place].after.columns = columns;
         self.rows[place].is_kept = true;
         if !lost.is_empty() {
-            self.leave(key, "attributes", lost.join(", "));
+            self.leave(Place::of_item(key), "attributes", lost.join(", "));
         }
     }
 
@@ -321,11 +364,11 @@ impl OwnerReturn<'_> {
             }
             lost.extend(self.unknown(&table, spec, item));
             if !lost.is_empty() {
-                self.leave(key, "attributes", lost.join(", "));
+                self.leave(Place::of_item(key), "attributes", lost.join(", "));
             }
             return;
         }
-        self.leave(key, "no-row", self.kind(item).to_owned());
+        self.leave(Place::of_item(key), "no-row", self.kind(item).to_owned());
     }
 
     /// The column with the owner; none if only a parent knows the owner.

@@ -10,6 +10,7 @@ use migration_tests::migration::Item;
 use tidemark_migrate::{FailureKind, PhaseOutcome};
 
 mod computed;
+mod rounded;
 
 const SCHEMA: &str = "
     CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END';
@@ -274,7 +275,7 @@ async fn way_back_names_refused_rows_and_returns_the_others() {
     let mut migration = finished(&["--way-back", "14"]).await;
     let client = migration.postgres.client().await.unwrap();
     let poison = "CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN IF NEW.title LIKE 'poison%' THEN RAISE EXCEPTION 'poison' USING ERRCODE = right(NEW.title, 5); END IF; RETURN NEW; END $$;
+            BEGIN IF NEW.title LIKE 'poison%' THEN RAISE EXCEPTION 'poison' USING ERRCODE = right(NEW.title, 5), DETAIL = 'not this', HINT = 'but that'; END IF; RETURN NEW; END $$;
         CREATE TRIGGER poison BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION poison()";
     client.batch_execute(poison).await.unwrap();
     let application = Application(&migration);
@@ -290,7 +291,8 @@ async fn way_back_names_refused_rows_and_returns_the_others() {
         named.sort_by_key(|line| line["owner"].as_str().unwrap().to_owned());
         for (n, line) in (1..).zip(&named) {
             assert_eq!((&line["owner"], &line["what"]), (&n.to_string().into(), &"refused".into()), "{line}");
-            assert!(line["partition"] == "notes" && !line["sort"].as_str().unwrap().is_empty(), "{line}");
+            assert!(line["table"] == "notes" && !line["key"].as_str().unwrap().is_empty(), "{line}");
+            assert!(line["detail"].as_str().unwrap().ends_with("). DETAIL: not this. HINT: but that"), "{line}");
         }
         assert_eq!(named.len(), 5, "{named:?}");
         let found = client.query_one("SELECT count(*) FROM notes WHERE title = 'harmless'", &[]).await.unwrap();
