@@ -170,7 +170,8 @@ BEGIN
     END IF;
     -- The fence: the ownership is closed, so a change made here would be lost.
     IF current_epoch % 2 = 1 THEN
-        RAISE EXCEPTION 'DynamoDB owns user %', of_user USING ERRCODE = 'TM001';
+        RAISE EXCEPTION 'DynamoDB owns user %', of_user USING ERRCODE = 'TM001',
+            HINT = 'Write through the library or the sidecar (docs/sidecar.md).';
     END IF;
     INSERT INTO tidemark_migration.outbox (user_id, source, before, after) VALUES (of_user, source, before, after);
 END $$;

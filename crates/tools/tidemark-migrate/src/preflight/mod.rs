@@ -71,7 +71,8 @@ async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
     let facts = client
         .query_one(
             "SELECT pg_is_in_recovery(), has_database_privilege(current_database(), 'CREATE'),
-                    current_setting('default_transaction_isolation')",
+                    current_setting('default_transaction_isolation'),
+                    format('GRANT CREATE ON DATABASE %I TO %I;', current_database(), current_user)",
             &[],
         )
         .await
@@ -80,7 +81,8 @@ async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
         findings.stops.push("this server is a standby: only `export` can read it".to_owned());
     }
     if !facts.get::<_, bool>(1) {
-        findings.stops.push("the role may not create a schema in this database".to_owned());
+        let grant: &str = facts.get(3);
+        findings.stops.push(format!("the role may not create a schema in this database ({grant})"));
     }
     let isolation: &str = facts.get(2);
     if isolation != "read committed" {

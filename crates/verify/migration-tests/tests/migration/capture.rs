@@ -124,6 +124,7 @@ async fn capture_includes_sessions_with_triggers_off_as_replica() {
     }
     let refused = client.batch_execute("UPDATE session SET \"userAgent\" = 'late' WHERE id = 'a'").await.unwrap_err();
     assert_eq!(code(&refused), "TM001");
+    assert!(refused.as_db_error().and_then(|error| error.hint()).unwrap().contains("docs/sidecar.md"), "{refused}");
     migration.phase("rollback", &[]).await.unwrap();
     assert_untouched(&client).await;
 }

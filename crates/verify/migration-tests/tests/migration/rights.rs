@@ -55,5 +55,7 @@ async fn preflight_names_a_table_that_the_role_may_not_read() {
     let preflight = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
     let report = run_quietly(preflight, &migration.product).await.unwrap();
     assert!(report.text.contains("the role may not read session"), "{}", report.text);
+    let grant = "GRANT CREATE ON DATABASE okusuri TO application;";
+    assert!(report.text.contains(grant), "{}", report.text);
     assert!(!report.text.contains("List the column"), "{}", report.text);
 }
