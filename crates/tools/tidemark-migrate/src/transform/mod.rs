@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     pub(crate) mapping: MappingArguments,
 }
 
+/// Numbers by table and reason.
+pub type Reasons = BTreeMap<String, BTreeMap<String, u64>>;
+
 /// The manifest of the items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,7 +70,10 @@ pub struct Items {
     /// The number of lines and the hash of the file of rejected rows.
     pub rejects: Option<FileDigest>,
     /// The number of rejected rows and omitted items by table and reason.
-    pub reasons: BTreeMap<String, BTreeMap<String, u64>>,
+    pub reasons: Reasons,
+    /// Those of them that are about a part of a row; the rest of the row is migrated.
+    #[serde(default)]
+    pub kept: Reasons,
     /// Whether one of the reasons is not expected.
     pub needs_review: bool,
 }
@@ -140,20 +146,30 @@ fn report(items: &Items) -> Report {
         text.push_str(&format!("\n  {kind}: {count}"));
     }
     for (table, reasons) in &items.reasons {
-        text.push_str(&format!("\nnot migrated from {table}:"));
+        let (mut rows, mut parts) = (String::new(), String::new());
         for (reason, count) in reasons {
-            text.push_str(&format!(" {reason} {count},"));
+            let kept = items.kept.get(table).and_then(|kept| kept.get(reason)).map_or(0, |kept| *kept);
+            for (list, count) in [(&mut rows, count.saturating_sub(kept)), (&mut parts, kept)] {
+                if count > 0 {
+                    list.push_str(&format!(" {reason} {count},"));
+                }
+            }
         }
-        text.pop();
+        for (what, list) in [("left out, rows", rows), ("left out, values or items of kept rows", parts)] {
+            if !list.is_empty() {
+                text.push_str(&format!("\n{what} of {table}:{}", list.trim_end_matches(',')));
+            }
+        }
     }
     if items.rejects.as_ref().is_some_and(|rejects| rejects.lines > 0) {
-        text.push_str(&format!("\nThe rows are in {REJECTS}."));
+        text.push_str(&format!("\n{REJECTS} names each of them."));
     }
     let json = json!({
         "phase": "transform",
         "rows": rows,
         "items": items.types,
         "rejects": items.reasons,
+        "rejectsOfKeptRows": items.kept,
         "asOf": items.as_of,
         "parameters": items.parameters,
     });

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::partition::{Made, RejectedRow, WantedItem};
-use super::{ITEMS, Items, REJECTS, SCRATCH};
+use super::{ITEMS, Items, REJECTS, Reasons, SCRATCH};
 use crate::export::Manifest;
 use crate::mapping::World;
 use crate::parts::{Part, Parts, parts_for};
@@ -40,7 +40,9 @@ pub(super) struct Output<'o> {
     wanted: Option<Parts>,
     rejects: LineWriter,
     types: BTreeMap<String, u64>,
-    reasons: BTreeMap<String, BTreeMap<String, u64>>,
+    reasons: Reasons,
+    /// Those about a part of a row that is migrated otherwise.
+    kept: Reasons,
 }
 
 impl<'o> Output<'o> {
@@ -56,7 +58,8 @@ impl<'o> Output<'o> {
             wanted: Some(Parts::create(run, &format!("{SCRATCH}/wanted"), parts)?),
             rejects: LineWriter::create(run.path(REJECTS))?,
             types: BTreeMap::new(),
-            reasons: BTreeMap::new(),
+            reasons: Reasons::new(),
+            kept: Reasons::new(),
         })
     }
 
@@ -81,12 +84,14 @@ impl<'o> Output<'o> {
 
     fn reject(&mut self, row: &RejectedRow) -> Result<(), Failure> {
         let line = self.reject_line(row)?;
-        self.count(&row.table, row.reject.reason.as_str());
+        self.count(&row.table, row.reject.reason.as_str(), row.kept);
         self.rejects.write(&line)
     }
 
-    fn count(&mut self, table: &str, reason: &str) {
-        *self.reasons.entry(table.to_owned()).or_default().entry(reason.to_owned()).or_default() += 1;
+    fn count(&mut self, table: &str, reason: &str, kept: bool) {
+        for reasons in [Some(&mut self.reasons), kept.then_some(&mut self.kept)].into_iter().flatten() {
+            *reasons.entry(table.to_owned()).or_default().entry(reason.to_owned()).or_default() += 1;
+        }
     }
 
     fn reject_line(&self, row: &RejectedRow) -> Result<String, Failure> {
@@ -113,10 +118,11 @@ impl<'o> Output<'o> {
                 struct Lost {
                     table: String,
                     reason: String,
+                    kept: bool,
                 }
                 let read = serde_json::from_str(lost).map_err(|error| FailureKind::RunChanged.because(error));
-                let Lost { table, reason } = read?;
-                self.count(&table, &reason);
+                let Lost { table, reason, kept } = read?;
+                self.count(&table, &reason, kept);
                 self.rejects.write(lost)?;
             }
         }
@@ -127,7 +133,7 @@ impl<'o> Output<'o> {
         for wanted in self.wanted.take().map_or(Ok(Vec::new()), Parts::finish)? {
             self.settle(wanted)?;
         }
-        let Self { run, world, parts, rejects, types, reasons, .. } = self;
+        let Self { run, world, parts, rejects, types, reasons, kept, .. } = self;
         let is_unexpected = |(table, reasons): (&String, &BTreeMap<String, u64>)| {
             reasons.keys().any(|reason| !world.is_expected(table, reason))
         };
@@ -141,6 +147,7 @@ impl<'o> Output<'o> {
             rejects: Some(rejects.finish()?),
             needs_review: reasons.iter().any(is_unexpected),
             reasons,
+            kept,
         };
         for (n, part) in parts.finish()?.into_iter().enumerate() {
             // Sorted by the hash of the keys, so that a load in this order spreads the writes over

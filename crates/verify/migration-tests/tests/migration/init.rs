@@ -82,12 +82,18 @@ async fn assert_copied(mut migration: Migration, mapping: String) -> Migration {
     // Columns of JSON with equal names are only named.
     assert_eq!(preflight.json["stops"], serde_json::json!([]), "{}", preflight.text);
     migration.phase("export", &[]).await.unwrap();
-    migration.phase("transform", &[]).await.unwrap();
-    let report = migration.json("report-transform.json").unwrap();
+    let transformed = migration.report("transform").await.unwrap();
+    let report = &transformed.json;
     let items = report["items"].as_object().unwrap().values();
     let whole: u64 = items.map(|count| count.as_u64().unwrap()).sum();
     let rejects = migration.lines("rejects.jsonl").unwrap();
-    let rejected: Vec<_> = rejects.iter().filter(|reject| reject["kept"] == false).collect();
+    let (kept, rejected): (Vec<_>, Vec<_>) = rejects.iter().partition(|reject| reject["kept"] == true);
+    for (what, lines) in [("left out, rows of ", &rejected), ("left out, values or items of kept rows of ", &kept)] {
+        let counts = transformed.text.lines().filter_map(|line| line.strip_prefix(what)?.split_once(": "));
+        let counts = counts.flat_map(|(_, counts)| counts.split(", ")).filter_map(|count| count.rsplit_once(' '));
+        let sum: usize = counts.map(|(_, count)| count.parse::<usize>().unwrap()).sum();
+        assert_eq!(sum, lines.len(), "{}", transformed.text);
+    }
     let rows = report["rows"].as_u64().unwrap();
     assert_eq!(rows, whole + rejected.len() as u64);
     // Owners that do not exist, texts that are no part of a key, items that are too large.
