@@ -78,6 +78,11 @@ impl History {
         strikes
     }
 
+    /// How often something arrives that may be lost or doubled.
+    pub(crate) fn copies(&mut self, lost: &'static str, twice: &'static str) -> usize {
+        if self.strikes(lost) { 0 } else { 1 + usize::from(self.strikes(twice)) }
+    }
+
     /// Mostly a few milliseconds, now and then a few hundred, so that requests overtake each other.
     pub(crate) fn latency(&mut self) -> Duration {
         let (slow, usual) = self.latencies_ms;

@@ -7,7 +7,7 @@
 use dynoxide::errors::DynoxideError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Something that answers DynamoDB's operations, table API and streams API.
 pub trait Database: Send {
@@ -64,6 +64,22 @@ pub(crate) fn ask(database: &mut dyn Database, operation: &str, request: &Value)
     let (status, body) = database.answer(operation, &serde_json::to_vec(request)?);
     anyhow::ensure!(status == 200, "{operation} was answered {status}: {}", String::from_utf8_lossy(&body));
     Ok(serde_json::from_slice(&body)?)
+}
+
+/// The request for a table with the key `PK` and `SK`, and with these indexes: the name, both parts
+/// of the key, and the projection of each.
+pub(crate) fn table_request(name: &str, indexes: &[[&str; 4]]) -> Value {
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let names = ["PK", "SK"].iter().chain(indexes.iter().flat_map(|[_, hash, range, _]| [hash, range]));
+    let attribute = |name: &&str| json!({"AttributeName": name, "AttributeType": "S"});
+    let index = |[name, hash, range, projection]: &[&str; 4]| json!({"IndexName": name, "KeySchema": key(hash, range), "Projection": {"ProjectionType": projection}});
+    json!({
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": names.map(attribute).collect::<Vec<_>>(),
+        "KeySchema": key("PK", "SK"),
+        "GlobalSecondaryIndexes": indexes.iter().map(index).collect::<Vec<_>>(),
+    })
 }
 
 pub(crate) fn text(value: &Value) -> anyhow::Result<String> {

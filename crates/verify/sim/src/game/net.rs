@@ -29,11 +29,7 @@ impl Sockets for Net {
             if state.history.strikes("post failed") {
                 return Err(PostError::Failed("on purpose".to_owned()));
             }
-            let copies = if state.history.strikes("post lost") {
-                0
-            } else {
-                1 + usize::from(state.history.strikes("post twice"))
-            };
+            let copies = state.history.copies("post lost", "post twice");
             state.history.under_way += copies;
             Ok(copies)
         })?;
@@ -67,11 +63,7 @@ impl Sockets for Net {
 pub(super) fn send(world: &World, connection_id: &str, message: String) {
     let copies = world.with(|state| {
         state.history.note(|| format!("{connection_id} sends {message}"));
-        let copies = if state.history.strikes("message lost") {
-            0
-        } else {
-            1 + usize::from(state.history.strikes("message twice"))
-        };
+        let copies = state.history.copies("message lost", "message twice");
         state.history.under_way += copies;
         copies
     });

@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use super::net::Net;
 use super::wire::Wire;
 use crate::history::History;
-use crate::table::{Database, ask, text};
+use crate::table::{Database, ask, table_request, text};
 
 pub(super) const TABLE: &str = "game";
 
@@ -181,22 +181,10 @@ pub(super) fn name(seat: u8) -> anyhow::Result<PlayerName> {
 }
 
 fn create_table(database: &mut dyn Database) -> anyhow::Result<String> {
-    let attributes = ["PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK"];
-    let attributes = attributes.map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
-    let key =
-        |hash, range| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
-    let index = |name, hash, range, projection| json!({"IndexName": name, "KeySchema": key(hash, range), "Projection": {"ProjectionType": projection}});
-    let request = json!({
-        "TableName": TABLE,
-        "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": attributes,
-        "KeySchema": key("PK", "SK"),
-        "GlobalSecondaryIndexes": [
-            index("GSI1-PlayerIndex", "GSI1PK", "GSI1SK", "ALL"),
-            index("GSI2-ActiveGameIndex", "GSI2PK", "GSI2SK", "KEYS_ONLY"),
-        ],
-        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-    });
+    let indexes =
+        [["GSI1-PlayerIndex", "GSI1PK", "GSI1SK", "ALL"], ["GSI2-ActiveGameIndex", "GSI2PK", "GSI2SK", "KEYS_ONLY"]];
+    let mut request = table_request(TABLE, &indexes);
+    request["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
     let table = ask(database, "CreateTable", &request)?;
     text(&table["TableDescription"]["LatestStreamArn"])
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::weakness::{ReminderWeakness, weaken};
 use crate::history::History;
-use crate::table::{Database, ask};
+use crate::table::{Database, ask, table_request};
 use crate::wire::{Behind, ask_noted};
 
 const TABLE: &str = "okusuri";
@@ -148,19 +148,7 @@ impl World {
         mut database: Box<dyn Database>,
         is_traced: bool,
     ) -> anyhow::Result<Self> {
-        let names = ["PK", "SK", "DuePartition", "DueAt"];
-        let key = |hash, range| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
-        let table = json!({
-            "TableName": TABLE,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": names.map(|name| json!({"AttributeName": name, "AttributeType": "S"})),
-            "KeySchema": key("PK", "SK"),
-            "GlobalSecondaryIndexes": [{
-                "IndexName": "DueIndex",
-                "KeySchema": key("DuePartition", "DueAt"),
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-            }],
-        });
+        let table = table_request(TABLE, &[["DueIndex", "DuePartition", "DueAt", "KEYS_ONLY"]]);
         ask(&mut *database, "CreateTable", &table)?;
         let mut history = History::new(rng, &FAULTS, LATENCIES_MS, is_traced);
         let begin: Timestamp = BEGINS[history.rng.usize(..BEGINS.len())].parse()?;

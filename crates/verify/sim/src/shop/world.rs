@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::weakness::{Weakness, weaken};
 use crate::history::History;
-use crate::table::{Database, ask};
+use crate::table::{Database, ask, table_request};
 use crate::wire::{Behind, Wire, ask_noted};
 
 pub(super) const TABLE: &str = "shop";
@@ -204,19 +204,7 @@ impl World {
         is_traced: bool,
     ) -> anyhow::Result<Self> {
         BEGIN.set(Some(Instant::now()));
-        let text = |name| json!({"AttributeName": name, "AttributeType": "S"});
-        let key = |hash, range| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
-        let table = json!({
-            "TableName": TABLE,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [text("PK"), text("SK"), text("OpenOf"), text("ExpiresAt")],
-            "KeySchema": key("PK", "SK"),
-            "GlobalSecondaryIndexes": [{
-                "IndexName": "open-reservations",
-                "KeySchema": key("OpenOf", "ExpiresAt"),
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-            }],
-        });
+        let table = table_request(TABLE, &[["open-reservations", "OpenOf", "ExpiresAt", "KEYS_ONLY"]]);
         ask(&mut *database, "CreateTable", &table)?;
         let mut history = History::new(rng, &FAULTS, LATENCIES_MS, is_traced);
         let replaced = history.rng.bool().then(BTreeMap::new);
