@@ -3,13 +3,13 @@
 //! names.
 
 mod all_owners;
+mod not_returned;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
-
 pub(crate) use all_owners::NOT_RETURNED;
+use not_returned::{ItemOrRow, NotReturned};
 
 use super::item_writes;
 use super::sides::Sides;
@@ -24,45 +24,12 @@ use crate::source::Restricted;
 /// The most passes over an owner. A row may need another one that PostgreSQL has refused before.
 const PASSES_MAX: usize = 8;
 
-/// Something in DynamoDB that PostgreSQL does not have after the way back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct NotReturned {
-    pub(crate) owner: String,
-    #[serde(flatten)]
-    pub(crate) place: Place,
-    /// `unknown`: the mapping has no such item; `no-row`: no row can be made from it; `attributes`:
-    /// its row has other values; `missing`: it is deleted, and its row stays; `refused`: PostgreSQL
-    /// refuses the row; `changed`: PostgreSQL stores another value than the one that it is given.
-    pub(crate) what: &'static str,
-    /// The attributes that are not brought back, or what PostgreSQL says.
-    pub(crate) detail: String,
-}
-
-/// The item, or the row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Place {
-    Item { partition: String, sort: String },
-    Row { table: String, key: String },
-}
-
-impl Place {
-    fn of_item(Key { partition, sort }: &Key) -> Self {
-        Self::Item { partition: partition.clone(), sort: sort.clone() }
-    }
-
-    fn of_row(row: &Row) -> Self {
-        Self::Row { table: row.table.name.clone(), key: row.id() }
-    }
-}
-
 /// The result for an owner.
 #[derive(Debug, Default)]
-pub(crate) struct ReturnedOwner {
+struct ReturnedOwner {
     /// The rows that were written or deleted.
-    pub(crate) rows: u64,
-    pub(crate) left: Vec<NotReturned>,
+    rows: u64,
+    left: Vec<NotReturned>,
 }
 
 /// A row on its way back.
@@ -159,9 +126,9 @@ impl Sides {
                 let taken = taken.entry((of.table.name.clone(), of.id(), row.is_gone())).or_default();
                 let is_same = |taken: &Columns| columns.iter().all(|(name, cell)| taken.get(name) == Some(cell));
                 if pass == PASSES_MAX || taken.iter().any(is_same) {
-                    left.push((Place::of_row(of), "changed", row.changed_again()));
+                    left.push((ItemOrRow::of_row(of), "changed", row.changed_again()));
                 } else if let Some(why) = self.postgres.return_row(of, change.as_ref()).await? {
-                    left.push((Place::of_row(of), "refused", why));
+                    left.push((ItemOrRow::of_row(of), "refused", why));
                 } else {
                     progress += 1;
                     taken.push(columns);
@@ -192,7 +159,7 @@ impl OwnerReturn<'_> {
                 Some((table, spec)) => waiting.push((!self.is_owners_table(table), *spec, key, item)),
                 // A look-up is made of the rows, and says nothing that they do not say.
                 None if self.is_known(self.kind(item)) => {}
-                None => self.leave(Place::of_item(key), "unknown", self.kind(item).to_owned()),
+                None => self.leave(ItemOrRow::of_item(key), "unknown", self.kind(item).to_owned()),
             }
         }
         waiting.sort_by_key(|(is_other, spec, key, _)| (*is_other, *spec, *key));
@@ -201,7 +168,7 @@ impl OwnerReturn<'_> {
         }
         let kept = self.rows.iter_mut().filter(|row| row.is_kept).filter_map(|row| row.gone.take());
         for (key, kind) in kept.collect::<Vec<_>>() {
-            self.leave(Place::of_item(&key), "missing", kind);
+            self.leave(ItemOrRow::of_item(&key), "missing", kind);
         }
     }
 
@@ -217,7 +184,7 @@ impl OwnerReturn<'_> {
             let changed = row.changed();
             if !changed.is_empty() && changed.iter().all(is_computed) {
                 let names = changed.into_iter().cloned().collect::<Vec<_>>().join(", ");
-                left.push((Place::of_row(&row.after), format!("PostgreSQL computes {names}")));
+                left.push((ItemOrRow::of_row(&row.after), format!("PostgreSQL computes {names}")));
                 row.after.columns = row.before.as_ref().map(|before| before.columns.clone()).unwrap_or_default();
             }
         }
@@ -284,7 +251,7 @@ impl OwnerReturn<'_> {
         Some(Inverse { world: &sides.world, table, types, owner, of_owner: self.own_row() })
     }
 
-    fn leave(&mut self, place: Place, what: &'static str, detail: String) {
+    fn leave(&mut self, place: ItemOrRow, what: &'static str, detail: String) {
         self.left.push(NotReturned { owner: self.owner.to_owned(), place, what, detail });
     }
 
@@ -296,7 +263,7 @@ impl OwnerReturn<'_> {
         if table.is_first_own(spec) && table.items[spec].when.is_none() {
             self.rows[place].gone = Some((key.clone(), table.items[spec].kind.clone()));
         } else {
-            self.leave(Place::of_item(key), "missing", table.items[spec].kind.clone());
+            self.leave(ItemOrRow::of_item(key), "missing", table.items[spec].kind.clone());
         }
     }
 
@@ -311,7 +278,7 @@ impl OwnerReturn<'_> {
         self.rows[place].after.columns = columns;
         self.rows[place].is_kept = true;
         if !lost.is_empty() {
-            self.leave(Place::of_item(key), "attributes", lost.join(", "));
+            self.leave(ItemOrRow::of_item(key), "attributes", lost.join(", "));
         }
     }
 
@@ -364,11 +331,11 @@ impl OwnerReturn<'_> {
             }
             lost.extend(self.unknown(&table, spec, item));
             if !lost.is_empty() {
-                self.leave(Place::of_item(key), "attributes", lost.join(", "));
+                self.leave(ItemOrRow::of_item(key), "attributes", lost.join(", "));
             }
             return;
         }
-        self.leave(Place::of_item(key), "no-row", self.kind(item).to_owned());
+        self.leave(ItemOrRow::of_item(key), "no-row", self.kind(item).to_owned());
     }
 
     /// The column with the owner; none if only a parent knows the owner.
