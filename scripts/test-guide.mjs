@@ -56,6 +56,7 @@ const env = {
     // As the workspace compiles its dependencies, so that some are shared.
     CARGO_PROFILE_DEV_DEBUG: "0",
     CARGO_PROFILE_DEV_LTO: "off",
+    CARGO_PROFILE_DEV_DEBUG_ASSERTIONS: "false",
     TIDEMARK_PORT: "0",
     TIDEMARK_DYNAMODB_PORT: "0",
     TIDEMARK_S3_PORT: "0",

@@ -18,6 +18,7 @@ pub mod outbound;
 pub mod page;
 pub mod problem;
 pub mod push;
+pub mod runtime;
 pub mod signed;
 pub mod socket;
 pub mod statistics;

@@ -9,10 +9,12 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use lambda_runtime::{LambdaEvent, service_fn};
+use lambda_runtime::{Diagnostic, LambdaEvent};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::client_address::{self, Cdn};
+use crate::runtime::{self, Local};
 use crate::telemetry;
 
 /// One event ([its
@@ -135,18 +137,36 @@ where
     F: Fn(SocketEvent) -> Fut,
     Fut: Future<Output = (SocketReply, &'static str)>,
 {
-    let (handle, cdn) = (&handle, &Cdn::from_env());
-    let answer = |event: LambdaEvent<SocketEvent>| async move {
-        let start = Instant::now();
-        let (connection_id, route) = (event.payload.connection_id().to_owned(), event.payload.route().to_owned());
-        let (reply, outcome) = handle(event.payload.with_client_address(cdn)).await;
-        let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
-        let status = reply.status_code;
-        tracing::info!(request_id = event.context.request_id, connection_id, route, status, outcome, duration_ms);
-        telemetry::flush();
-        Ok::<_, lambda_runtime::Error>(reply)
-    };
-    lambda_runtime::run(service_fn(answer)).await
+    serve(&|event| Box::pin(handle(event))).await
+}
+
+fn serve<'a>(
+    handle: &'a dyn Fn(SocketEvent) -> Local<'a, (SocketReply, &'static str)>,
+) -> Local<'a, Result<(), lambda_runtime::Error>> {
+    Box::pin(async move {
+        let cdn = &Cdn::from_env();
+        let answer = |event: LambdaEvent<Box<RawValue>>| -> Local<_> {
+            Box::pin(async move {
+                let start = Instant::now();
+                let payload = read(&event.payload)?;
+                let (connection_id, route) = (payload.connection_id().to_owned(), payload.route().to_owned());
+                let (reply, outcome) = handle(payload.with_client_address(cdn)).await;
+                let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
+                let (request_id, status) = (event.context.request_id, reply.status_code);
+                tracing::info!(request_id, connection_id, route, status, outcome, duration_ms);
+                telemetry::flush();
+                runtime::json(&reply)
+            })
+        };
+        runtime::serve(&answer).await
+    })
+}
+
+fn read(event: &RawValue) -> Result<SocketEvent, Diagnostic> {
+    serde_json::from_str(event.get()).map_err(|error| Diagnostic {
+        error_type: "invalid_event".to_owned(),
+        error_message: format!("this is no event of a WebSocket: {error}"),
+    })
 }
 
 #[cfg(test)]
@@ -155,6 +175,12 @@ mod tests {
 
     fn event(json: &str) -> SocketEvent {
         serde_json::from_str(json).expect("an event")
+    }
+
+    #[test]
+    fn event_of_another_kind_has_a_stable_error_type() {
+        let event = RawValue::from_string(r#"{"Records": []}"#.to_owned()).expect("JSON");
+        assert_eq!(read(&event).expect_err("no event").error_type, "invalid_event");
     }
 
     #[test]

@@ -6,16 +6,13 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::future::Future;
 
 use jiff::{SignedDuration, Timestamp};
-use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
+use lambda_runtime::Diagnostic;
 use metrics::counter;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-use crate::telemetry;
 
 /// The event of one batch ([tumbling
 /// windows](https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html)).
@@ -226,25 +223,6 @@ impl StreamReply {
         let failures = failed.map(|item_identifier| BatchItemFailure { item_identifier });
         Self { batch_item_failures: failures.into_iter().collect(), state }
     }
-}
-
-/// Handles batches until Lambda ends the process, with one flush of the metrics for each. The
-/// handler gets the event's JSON and writes its own log line, which has more details. Its error
-/// becomes the invocation's error, with a stable type.
-pub async fn run<F, Fut, R, E>(handle: F) -> Result<(), lambda_runtime::Error>
-where
-    F: Fn(Box<RawValue>, Context) -> Fut,
-    Fut: Future<Output = Result<R, E>>,
-    R: Serialize,
-    E: Into<Diagnostic>,
-{
-    let handle = &handle;
-    let answer = |event: LambdaEvent<Box<RawValue>>| async move {
-        let outcome = handle(event.payload, event.context).await.map_err(Into::into);
-        telemetry::flush();
-        outcome
-    };
-    lambda_runtime::run(service_fn(answer)).await
 }
 
 #[cfg(test)]

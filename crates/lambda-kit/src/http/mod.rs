@@ -10,14 +10,15 @@ use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use lambda_runtime::{LambdaEvent, service_fn};
-use serde::de::{DeserializeOwned, Deserializer};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use lambda_runtime::LambdaEvent;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use crate::client_address::{self, Cdn};
 use crate::json_object::{self, JsonObject};
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, INVALID_REQUEST, Problem};
+use crate::runtime::{self, Local};
 use crate::telemetry;
 
 /// One HTTP request.
@@ -316,27 +317,20 @@ impl fmt::Display for Cookie<'_> {
 /// API Gateway replaces bytes of a header that are not UTF-8 with this character.
 const REPLACEMENT_CHARACTER: &[u8] = "\u{fffd}".as_bytes();
 
-/// A request, or the problem that it cannot be read. Without this, a request that Lambda's types
+/// Reads a request, or says what is wrong with it. If Lambda's types read it, a request that they
 /// refuse would end as an error of the function, a 500. And a header that is not text, such as an
 /// idempotency key, would count as missing.
-struct IncomingRequest(Result<Box<ApiGatewayV2httpRequest>, Problem>);
-
-impl<'de> Deserialize<'de> for IncomingRequest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let event = Value::deserialize(deserializer)?;
-        let request = serde_json::from_value::<Box<ApiGatewayV2httpRequest>>(event).map_err(|error| {
-            tracing::warn!(%error, "a request cannot be read");
-            INVALID_REQUEST.detail("a header, the path or the query cannot be read")
-        });
-        Ok(Self(request.and_then(|event| {
-            let is_text = |value: &HeaderValue| {
-                !value.as_bytes().windows(REPLACEMENT_CHARACTER.len()).any(|bytes| bytes == REPLACEMENT_CHARACTER)
-            };
-            match event.headers.iter().find(|(_, value)| !is_text(value)) {
-                Some((name, _)) => Err(INVALID_REQUEST.detail(format!("the header `{name}` is not UTF-8"))),
-                None => Ok(event),
-            }
-        })))
+fn read(event: &RawValue) -> Result<Box<ApiGatewayV2httpRequest>, Problem> {
+    let event: Box<ApiGatewayV2httpRequest> = serde_json::from_str(event.get()).map_err(|error| {
+        tracing::warn!(%error, "a request cannot be read");
+        INVALID_REQUEST.detail("a header, the path or the query cannot be read")
+    })?;
+    let is_text = |value: &HeaderValue| {
+        !value.as_bytes().windows(REPLACEMENT_CHARACTER.len()).any(|bytes| bytes == REPLACEMENT_CHARACTER)
+    };
+    match event.headers.iter().find(|(_, value)| !is_text(value)) {
+        Some((name, _)) => Err(INVALID_REQUEST.detail(format!("the header `{name}` is not UTF-8"))),
+        None => Ok(event),
     }
 }
 
@@ -347,42 +341,43 @@ where
     F: Fn(Request) -> Fut,
     Fut: Future<Output = Result<Reply, Problem>>,
 {
-    let (handle, cdn) = (&handle, &Cdn::from_env());
-    let answer = |event: LambdaEvent<IncomingRequest>| async move {
-        let start = Instant::now();
-        let (mut route, mut client) = (String::new(), None);
-        let outcome = match event.payload.0 {
-            Ok(mut event) => {
-                let peer = event.request_context.http.source_ip.take();
-                client = cdn.client(&mut event.headers, peer.as_deref());
-                event.request_context.http.source_ip.clone_from(&client);
-                let request = Request::new(*event);
-                request.route().clone_into(&mut route);
-                handle(request).await
-            }
-            Err(problem) => Err(problem),
-        };
-        let (reply, problem) = match outcome {
-            Ok(reply) => (reply, ""),
-            Err(problem) => {
-                let name = problem.name();
-                (problem.into(), name)
-            }
-        };
-        let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
-        tracing::info!(
-            request_id = event.context.request_id,
-            route,
-            status = reply.status,
-            problem,
-            client,
-            duration_ms
-        );
-        telemetry::flush();
-        Ok::<_, lambda_runtime::Error>(reply.into_event())
-    };
-    lambda_runtime::run(service_fn(answer)).await
+    serve(&|request| Box::pin(handle(request))).await
 }
 
-#[cfg(test)]
-mod tests;
+fn serve<'a>(
+    handle: &'a dyn Fn(Request) -> Local<'a, Result<Reply, Problem>>,
+) -> Local<'a, Result<(), lambda_runtime::Error>> {
+    Box::pin(async move {
+        let cdn = &Cdn::from_env();
+        let answer = |event: LambdaEvent<Box<RawValue>>| -> Local<_> {
+            Box::pin(async move {
+                let start = Instant::now();
+                let (mut route, mut client) = (String::new(), None);
+                let outcome = match read(&event.payload) {
+                    Ok(mut event) => {
+                        let peer = event.request_context.http.source_ip.take();
+                        client = cdn.client(&mut event.headers, peer.as_deref());
+                        event.request_context.http.source_ip.clone_from(&client);
+                        let request = Request::new(*event);
+                        request.route().clone_into(&mut route);
+                        handle(request).await
+                    }
+                    Err(problem) => Err(problem),
+                };
+                let (reply, problem) = match outcome {
+                    Ok(reply) => (reply, ""),
+                    Err(problem) => {
+                        let name = problem.name();
+                        (problem.into(), name)
+                    }
+                };
+                let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
+                let (request_id, status) = (event.context.request_id, reply.status);
+                tracing::info!(request_id, route, status, problem, client, duration_ms);
+                telemetry::flush();
+                runtime::json(&reply.into_event())
+            })
+        };
+        runtime::serve(&answer).await
+    })
+}

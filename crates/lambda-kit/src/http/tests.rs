@@ -1,3 +1,5 @@
+use serde_json::value::to_raw_value;
+
 use super::*;
 
 fn with_body(body: &str, is_base64_encoded: bool) -> Request {
@@ -42,7 +44,7 @@ fn a_header_that_is_not_text_is_an_invalid_request() {
     let event = |header: &str| {
         let mut event = serde_json::to_value(ApiGatewayV2httpRequest::default()).expect("JSON");
         event["headers"] = serde_json::json!({ "x-name": header });
-        let IncomingRequest(request) = serde_json::from_value(event).expect("any event");
+        let request = read(&to_raw_value(&event).expect("JSON"));
         request.map(|event| Request::new(*event).header("x-name").map(str::to_owned)).map_err(|problem| problem.name())
     };
     assert_eq!(event("plain"), Ok(Some("plain".to_owned())));

@@ -5,7 +5,7 @@ use clicks_watch::handle;
 use domain::journal::Retention;
 use jiff::Timestamp;
 use journal_store::{Journal, JournalShards};
-use lambda_kit::{aws, env, stream, telemetry};
+use lambda_kit::{aws, env, runtime, telemetry};
 use store_base::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -19,5 +19,5 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     // Lambda gives full CPU during init, so the TLS handshake is cheap here.
     journal_store::connect(&table).await?;
     let journal = Journal::new(&table, shards, retention);
-    stream::run(|event, _| handle(&journal, event, Timestamp::now())).await
+    runtime::run(|event, _| handle(&journal, event, Timestamp::now())).await
 }

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::statistics::diagnostic;
-use lambda_kit::{aws, stream, telemetry};
+use lambda_kit::{aws, runtime, telemetry};
 use stats_aggregator::{Config, handle};
 
 #[tokio::main(flavor = "current_thread")]
@@ -15,7 +15,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         aggregator.connect().await?;
     }
     let aggregators = &aggregators;
-    stream::run(|event, context| async move {
+    runtime::run(|event, context| async move {
         let handled = handle(aggregators, event, context.deadline(), Timestamp::now()).await;
         handled.map_err(|error| diagnostic(&error))
     })

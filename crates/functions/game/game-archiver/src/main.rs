@@ -5,7 +5,7 @@ use domain::journal::Retention;
 use game_archiver::{Archiver, handle};
 use jiff::Timestamp;
 use journal_store::{Journal, JournalShards};
-use lambda_kit::{aws, env, stream, telemetry};
+use lambda_kit::{aws, env, runtime, telemetry};
 use store_base::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -21,5 +21,5 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     game_store::connect(&table).await?;
     let journal = Journal::new(&journal, shards, retention);
     let archiver = Archiver::new(&table, journal);
-    stream::run(|event, _| handle(&archiver, event, Timestamp::now())).await
+    runtime::run(|event, _| handle(&archiver, event, Timestamp::now())).await
 }

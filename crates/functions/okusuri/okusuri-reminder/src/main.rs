@@ -3,10 +3,8 @@
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::push::{Push, VapidKey};
-use lambda_kit::{aws, env, mail::Mailer, outbound::Outbound, telemetry};
-use lambda_runtime::{LambdaEvent, service_fn};
+use lambda_kit::{aws, env, mail::Mailer, outbound::Outbound, runtime, telemetry};
 use okusuri_reminder::{ReminderService, handle};
-use serde_json::Value;
 use store_base::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -20,10 +18,5 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let key = VapidKey::new(&aws::secret(&sdk, &key).await?, subject)?;
     let mailer = Mailer::new(aws_sdk_sesv2::Client::new(&sdk), from);
     let service = &ReminderService::new(&table, Push::new(Outbound::from_env()?, key), mailer);
-    let remind = |_: LambdaEvent<Value>| async move {
-        let report = handle(service, Timestamp::now()).await;
-        telemetry::flush();
-        report
-    };
-    lambda_runtime::run(service_fn(remind)).await
+    runtime::run(|_, _| handle(service, Timestamp::now())).await
 }

@@ -4,7 +4,7 @@ use activity_stats::handle;
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::statistics::diagnostic;
-use lambda_kit::{aws, env, stream, telemetry};
+use lambda_kit::{aws, env, runtime, telemetry};
 use shop_store::{activity_aggregator, rollup_table};
 use store_base::Table;
 
@@ -17,7 +17,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     // Lambda gives full CPU during init, so the TLS handshake is cheap here.
     aggregator.connect().await?;
     let aggregator = &aggregator;
-    stream::run(|event, context| async move {
+    runtime::run(|event, context| async move {
         let handled = handle(aggregator, event, context.deadline(), Timestamp::now()).await;
         handled.map_err(|error| diagnostic(&error))
     })

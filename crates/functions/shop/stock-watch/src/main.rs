@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::Client;
 use domain::journal::Retention;
 use jiff::Timestamp;
 use journal_store::{Journal, JournalShards};
-use lambda_kit::{aws, env, stream, telemetry};
+use lambda_kit::{aws, env, runtime, telemetry};
 use stock_watch::{Watcher, handle};
 use store_base::Table;
 
@@ -21,5 +21,5 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     shop_store::connect(&table).await?;
     let journal = Journal::new(&journal, shards, retention);
     let watcher = Watcher::new(journal, &table);
-    stream::run(|event, _| handle(&watcher, event, Timestamp::now())).await
+    runtime::run(|event, _| handle(&watcher, event, Timestamp::now())).await
 }

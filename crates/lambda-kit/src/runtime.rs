@@ -1,0 +1,51 @@
+//! The loop of a function: it takes events from Lambda's Runtime API, and answers each.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use lambda_runtime::{Context, Diagnostic, Error, LambdaEvent, service_fn};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::telemetry;
+
+/// A future on the one thread of a function.
+pub(crate) type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// Handles events until Lambda ends the process, with one flush of the metrics for each. The
+/// handler gets the event's JSON and writes its own log line. Its error becomes the invocation's
+/// error, with a stable type.
+pub async fn run<F, Fut, R, E>(handle: F) -> Result<(), Error>
+where
+    F: Fn(Box<RawValue>, Context) -> Fut,
+    Fut: Future<Output = Result<R, E>>,
+    R: Serialize,
+    E: Into<Diagnostic>,
+{
+    let handle = &handle;
+    let answer = |LambdaEvent { payload, context, .. }: LambdaEvent<Box<RawValue>>| -> Local<_> {
+        Box::pin(async move {
+            let outcome = handle(payload, context).await.map_err(Into::into);
+            telemetry::flush();
+            json(&outcome?)
+        })
+    };
+    serve(&answer).await
+}
+
+/// Answers events with JSON. The client of the Runtime API is generic over the handler. With this one
+/// type of handler it is compiled once, and not again in each function.
+pub(crate) fn serve<'a>(
+    answer: &'a dyn Fn(LambdaEvent<Box<RawValue>>) -> Local<'a, Result<Box<RawValue>, Diagnostic>>,
+) -> Local<'a, Result<(), Error>> {
+    Box::pin(lambda_runtime::run(service_fn(answer)))
+}
+
+/// A reply as JSON.
+pub(crate) fn json(reply: &impl Serialize) -> Result<Box<RawValue>, Diagnostic> {
+    let invalid = |error: serde_json::Error| Diagnostic {
+        error_type: "invalid_reply".to_owned(),
+        error_message: format!("the reply cannot be written: {error}"),
+    };
+    to_raw_value(reply).map_err(invalid)
+}
