@@ -1,6 +1,9 @@
 //! Medicines with their doses, and how regularly they are taken.
 
+use domain::UserId;
+use okusuri_store::{DoseKey, Doses};
 use serde_json::{Value, json};
+use tests::Database;
 
 use super::{LOG, World, problem};
 
@@ -174,6 +177,14 @@ async fn changes_of_doses_move_their_next_reminder() {
     assert_eq!(next().await, json!("2026-11-22T03:15:00Z"));
     world.json("ann", &format!("DELETE {dose}"), &name, json!({})).await;
     assert_eq!(next().await, json!("2026-11-22T11:00:00Z"));
+    // An earlier attempt to delete the record ended before it moved the reminder.
+    world.json("ann", &format!("PUT {dose}"), &name, json!({ "state": "snoozed", "minutes": 15 })).await;
+    let key = DoseKey { date: name[0].parse().unwrap(), time: name[1].parse().unwrap(), medicine_id: id.to_owned() };
+    let doses = Doses::new(&world.db.table(Database::OKUSURI));
+    assert!(doses.unmark(&UserId::new("ann").unwrap(), &key).await.unwrap());
+    assert_eq!(next().await, json!("2026-11-22T03:15:00Z"));
+    let repeated = world.json("ann", &format!("DELETE {dose}"), &name, json!({})).await;
+    assert_eq!((problem(&repeated), next().await), ((404, "dose-not-found"), json!("2026-11-22T11:00:00Z")));
     world.json("ann", "PUT /okusuri/api/me", &[], json!({ "timeZone": "UTC" })).await;
     assert_eq!(next().await, json!("2026-11-22T20:00:00Z"));
     let (_, off) = world.json("ann", REMINDER, &[], json!({ "doses": { "isEnabled": false } })).await;

@@ -109,10 +109,12 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let name = dose_key(request)?;
-    if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(write_problem)? {
+    let is_deleted = okusuri.doses.unmark(&signed_in.id, &name).await.map_err(write_problem)?;
+    // Without a record too: an earlier attempt may have deleted it, and ended before this.
+    okusuri.follow_doses(&signed_in, (okusuri.now)()).await?;
+    if !is_deleted {
         return Err(DOSE_NOT_FOUND);
     }
-    okusuri.follow_doses(&signed_in, (okusuri.now)()).await?;
     let DoseKey { date, time, medicine_id } = name;
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }

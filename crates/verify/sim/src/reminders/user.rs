@@ -193,15 +193,12 @@ async fn act(wire: &Wire<World>, user: usize, key: &DoseKey, action: Action) -> 
         (user.id.clone(), user.zone.clone(), state.now())
     });
     let (doses, reminders) = (Doses::new(&wire.table()), Reminders::new(&wire.table()));
-    let is_followed = match action {
-        Action::Record(record) => match doses.mark(&id, key, (record, None), &zone, now).await {
-            Ok(_) => matches!(record, DoseRecord::Snoozed { .. }),
-            Err(_) => return false,
-        },
-        Action::Undo => match doses.unmark(&id, key).await {
-            Ok(is_undone) => is_undone,
-            Err(_) => return false,
-        },
+    let (is_done, is_followed) = match action {
+        Action::Record(record) => {
+            let marked = doses.mark(&id, key, (record, None), &zone, now).await;
+            (marked.is_ok(), matches!(record, DoseRecord::Snoozed { .. }))
+        }
+        Action::Undo => (doses.unmark(&id, key).await.is_ok(), true),
     };
-    !is_followed || reminders.follow_doses(&id, &zone, now).await.is_ok()
+    is_done && (!is_followed || reminders.follow_doses(&id, &zone, now).await.is_ok())
 }
