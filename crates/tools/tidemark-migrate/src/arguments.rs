@@ -19,7 +19,7 @@ use crate::{Failure, FailureKind};
 /// The file with the mapping.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MappingFile {
-    /// The mapping file (docs/mapping.md). Programs with a mapping of their own do not need it.
+    /// The mapping file (docs/mapping.md), for a program without a mapping of its own.
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -150,7 +150,8 @@ impl Report {
 
 /// The whole program: reads the command line, runs the phase, prints its report or its error.
 pub async fn main(product: Product) -> ExitCode {
-    let command = Command::parse();
+    let matches = command_line(&product).get_matches();
+    let command = Command::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let json = command.json;
     match run(command, &product).await {
         Ok(PhaseOutcome::Done) => ExitCode::SUCCESS,
@@ -163,6 +164,15 @@ pub async fn main(product: Product) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Without a mapping in the program, each phase that has `--mapping` requires it.
+fn command_line(product: &Product) -> clap::Command {
+    let is_required = product.mapping.is_none();
+    Command::command().mut_subcommands(|phase| {
+        let has_mapping = phase.get_arguments().any(|argument| argument.get_id() == "mapping");
+        if has_mapping { phase.mut_arg("mapping", |argument| argument.required(is_required)) } else { phase }
+    })
 }
 
 /// Runs a command line, and prints its report.
@@ -206,10 +216,22 @@ impl PhaseCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+
+    const PRODUCT: Product = Product { name: "any", mapping: None, conversions: &[], extension: None };
 
     #[test]
     fn the_flags_do_not_contradict_each_other() {
-        Command::command().debug_assert();
+        command_line(&PRODUCT).debug_assert();
+    }
+
+    #[test]
+    fn usage_names_the_mapping_where_the_program_has_none() {
+        let usage = |product: &Product| {
+            let mut rollback = command_line(product).find_subcommand("rollback").expect("the phase").clone();
+            rollback.render_usage().to_string()
+        };
+        assert!(usage(&PRODUCT).contains("--mapping <FILE>"), "{}", usage(&PRODUCT));
+        let with_mapping = Product { mapping: Some(""), ..PRODUCT };
+        assert!(!usage(&with_mapping).contains("--mapping"), "{}", usage(&with_mapping));
     }
 }
