@@ -12,6 +12,9 @@ use crate::telemetry;
 /// A future on the one thread of a function.
 pub(crate) type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
+/// The answer to an event: JSON, or the invocation's error.
+pub(crate) type Answer<'a> = Local<'a, Result<Box<RawValue>, Diagnostic>>;
+
 /// Handles events until Lambda ends the process, with one flush of the metrics for each. The
 /// handler gets the event's JSON and writes its own log line. Its error becomes the invocation's
 /// error, with a stable type.
@@ -23,7 +26,7 @@ where
     E: Into<Diagnostic>,
 {
     let handle = &handle;
-    let answer = |LambdaEvent { payload, context, .. }: LambdaEvent<Box<RawValue>>| -> Local<_> {
+    let answer = |LambdaEvent { payload, context, .. }: LambdaEvent<Box<RawValue>>| -> Answer<'_> {
         Box::pin(async move {
             let outcome = handle(payload, context).await.map_err(Into::into);
             telemetry::flush();
@@ -35,9 +38,7 @@ where
 
 /// Answers events with JSON. The client of the Runtime API is generic over the handler. With this one
 /// type of handler it is compiled once, and not again in each function.
-pub(crate) fn serve<'a>(
-    answer: &'a dyn Fn(LambdaEvent<Box<RawValue>>) -> Local<'a, Result<Box<RawValue>, Diagnostic>>,
-) -> Local<'a, Result<(), Error>> {
+pub(crate) fn serve<'a>(answer: &'a dyn Fn(LambdaEvent<Box<RawValue>>) -> Answer<'a>) -> Local<'a, Result<(), Error>> {
     Box::pin(lambda_runtime::run(service_fn(answer)))
 }
 

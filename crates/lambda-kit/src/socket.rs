@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::client_address::{self, Cdn};
-use crate::runtime::{self, Local};
+use crate::runtime::{self, Answer, Local};
 use crate::telemetry;
 
 /// One event ([its
@@ -145,7 +145,7 @@ fn serve<'a>(
 ) -> Local<'a, Result<(), lambda_runtime::Error>> {
     Box::pin(async move {
         let cdn = &Cdn::from_env();
-        let answer = |event: LambdaEvent<Box<RawValue>>| -> Local<_> {
+        let answer = |event: LambdaEvent<Box<RawValue>>| -> Answer<'_> {
             Box::pin(async move {
                 let start = Instant::now();
                 let payload = read(&event.payload)?;

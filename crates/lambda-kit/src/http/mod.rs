@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use crate::client_address::{self, Cdn};
 use crate::json_object::{self, JsonObject};
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, INVALID_REQUEST, Problem};
-use crate::runtime::{self, Local};
+use crate::runtime::{self, Answer, Local};
 use crate::telemetry;
 
 /// One HTTP request.
@@ -349,7 +349,7 @@ fn serve<'a>(
 ) -> Local<'a, Result<(), lambda_runtime::Error>> {
     Box::pin(async move {
         let cdn = &Cdn::from_env();
-        let answer = |event: LambdaEvent<Box<RawValue>>| -> Local<_> {
+        let answer = |event: LambdaEvent<Box<RawValue>>| -> Answer<'_> {
             Box::pin(async move {
                 let start = Instant::now();
                 let (mut route, mut client) = (String::new(), None);
