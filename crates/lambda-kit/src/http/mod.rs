@@ -381,3 +381,6 @@ fn serve<'a>(
         runtime::serve(&answer).await
     })
 }
+
+#[cfg(test)]
+mod tests;
