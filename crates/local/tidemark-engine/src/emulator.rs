@@ -10,6 +10,10 @@ use tokio::sync::oneshot;
 /// Threads that answer requests. They share one mutex; the second parses while the first holds it.
 const WORKERS: usize = 2;
 
+/// The stack of each thread. An expression nests up to 300 deep, and for that a parser without
+/// optimization needs more than the usual two megabytes.
+const STACK_BYTES: usize = 16 << 20;
+
 /// How long the runtime waits for running requests when it stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
@@ -31,6 +35,7 @@ impl Emulator {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .thread_name("dynoxide")
+            .thread_stack_size(STACK_BYTES)
             .enable_all()
             .build()?;
         let (stop, stopped) = oneshot::channel::<()>();
