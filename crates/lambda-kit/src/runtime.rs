@@ -28,18 +28,23 @@ where
     let handle = &handle;
     let answer = |LambdaEvent { payload, context, .. }: LambdaEvent<Box<RawValue>>| -> Answer<'_> {
         Box::pin(async move {
-            let outcome = handle(payload, context).await.map_err(Into::into);
-            telemetry::flush();
-            json(&outcome?)
+            let reply = handle(payload, context).await.map_err(Into::into)?;
+            json(&reply)
         })
     };
     serve(&answer).await
 }
 
-/// Answers events with JSON. The client of the Runtime API is generic over the handler. With this one
-/// type of handler it is compiled once, and not again in each function.
+/// Answers events with JSON, and flushes the metrics after each. The client of the Runtime API is
+/// generic over the handler. With this one type of handler it is compiled once, and not again in
+/// each function.
 pub(crate) fn serve<'a>(answer: &'a dyn Fn(LambdaEvent<Box<RawValue>>) -> Answer<'a>) -> Local<'a, Result<(), Error>> {
-    Box::pin(lambda_runtime::run(service_fn(answer)))
+    let flushed = move |event| async move {
+        let answered = answer(event).await;
+        telemetry::flush();
+        answered
+    };
+    Box::pin(lambda_runtime::run(service_fn(flushed)))
 }
 
 /// A reply as JSON.

@@ -15,7 +15,6 @@ use serde_json::value::RawValue;
 
 use crate::client_address::{self, Cdn};
 use crate::runtime::{self, Answer, Local};
-use crate::telemetry;
 
 /// One event ([its
 /// members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
@@ -154,7 +153,6 @@ fn serve<'a>(
                 let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
                 let (request_id, status) = (event.context.request_id, reply.status_code);
                 tracing::info!(request_id, connection_id, route, status, outcome, duration_ms);
-                telemetry::flush();
                 runtime::json(&reply)
             })
         };

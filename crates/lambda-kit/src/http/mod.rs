@@ -19,7 +19,6 @@ use crate::client_address::{self, Cdn};
 use crate::json_object::{self, JsonObject};
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, INVALID_REQUEST, Problem};
 use crate::runtime::{self, Answer, Local};
-use crate::telemetry;
 
 /// One HTTP request.
 #[derive(Debug, Clone, Default)]
@@ -374,7 +373,6 @@ fn serve<'a>(
                 let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
                 let (request_id, status) = (event.context.request_id, reply.status);
                 tracing::info!(request_id, route, status, problem, client, duration_ms);
-                telemetry::flush();
                 runtime::json(&reply.into_event())
             })
         };
