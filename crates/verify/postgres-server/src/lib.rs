@@ -235,6 +235,8 @@ fn serve(programs: &Path, folder: &Path, owner: Option<(Uid, Gid)>, settings: &[
         "full_page_writes=off",
         "max_connections=60",
         "wal_level=logical",
+        // It would compile the SQL that makes a test's rows for longer than it runs it.
+        "jit=off",
     ] {
         postgres.args(["-c", setting]);
     }
