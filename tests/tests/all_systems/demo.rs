@@ -127,6 +127,20 @@ async fn demo_is_exact_repeatable_and_leaves_nothing_when_removed() {
     // Another demo counts its visitors anew, in instances that remember the first one's.
     tidemark(&stack, &["demo"]).await.unwrap();
     assert_exact(&stack).await;
+
+    // What a person changed of it is removed only if they say so.
+    let price = json!({ "price": 4321, "currency": "EUR" });
+    let headers = [("authorization", &*format!("Bearer {}", tests::STAFF_TOKEN)), ("idempotency-key", "of-a-person")];
+    let changed =
+        stack.request(Method::POST, "/products/demo-lamp/price", &headers, Some(price.to_string())).await.unwrap();
+    assert_eq!(changed.status, 201, "{}", changed.body);
+    let before = everything(&stack).await;
+    let error = tidemark(&stack, &["demo", "--remove"]).await.unwrap_err().to_string();
+    assert!(error.contains("demo-lamp was changed"), "{error}");
+    assert_same(&everything(&stack).await, &before);
+    tidemark(&stack, &["demo", "--remove", "--with-changes"]).await.unwrap();
+    let products = Products::new(&stack.table(Database::SHOP));
+    assert!(products.sort_keys(&ProductId::new("demo-lamp").unwrap()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -140,22 +154,6 @@ async fn demo_refuses_foreign_data_and_deployed_stages_before_any_change() {
     let error = tidemark(&stack, &["demo"]).await.unwrap_err().to_string();
     assert!(error.contains("demo-lamp exists"), "{error}");
     assert_same(&everything(&stack).await, &before);
-
-    let products = Products::new(&stack.table(Database::SHOP));
-    let lamp = ProductId::new("demo-lamp").unwrap();
-    products.delete(&lamp, products.sort_keys(&lamp).await.unwrap()).await.unwrap();
-    tidemark(&stack, &["demo"]).await.unwrap();
-    let price = json!({ "price": 4321, "currency": "EUR" });
-    let token = [token[0], ("idempotency-key", "of-a-person")];
-    let changed =
-        stack.request(Method::POST, "/products/demo-lamp/price", &token, Some(price.to_string())).await.unwrap();
-    assert_eq!(changed.status, 201, "{}", changed.body);
-    let before = everything(&stack).await;
-    let error = tidemark(&stack, &["demo", "--remove"]).await.unwrap_err().to_string();
-    assert!(error.contains("demo-lamp was changed"), "{error}");
-    assert_same(&everything(&stack).await, &before);
-    tidemark(&stack, &["demo", "--remove", "--with-changes"]).await.unwrap();
-    assert!(products.sort_keys(&lamp).await.unwrap().is_empty());
 
     let remote =
         Command::try_parse_from(["tidemark", "demo", "--endpoint", "https://dynamodb.eu-west-1.amazonaws.com"]);
