@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod all_rows;
 mod any_schema;
 mod backlog;
 mod capture;
@@ -28,4 +29,3 @@ mod stuck;
 mod tls;
 mod triggers;
 mod way_back;
-mod whole_database;

@@ -1,4 +1,5 @@
-//! A complete migration of more than 100,000 unusual rows, compared with an oracle in SQL.
+//! A complete migration of more than 100,000 unusual rows, compared with an oracle in SQL. Tests
+//! run by their names: as the first, the longest one does not run alone at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
