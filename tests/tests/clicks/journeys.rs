@@ -131,7 +131,7 @@ async fn clicks_of_one_user_in_one_millisecond_are_all_kept() {
 async fn many_clicks_of_a_foreign_client_count_whatever_their_dates() {
     const DAYS: u64 = 100;
     // Among each day's clicks are all the users: 100 and their number have no common factor.
-    let (a_day, users) = tests::load((14, 13), (56, 53));
+    let (a_day, users) = tests::load((14, 13), (140, 97));
     let clicks = DAYS * a_day;
     let stack = Stack::start().await.unwrap();
     let client = stack.dynamodb();

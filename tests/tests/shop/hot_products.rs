@@ -40,7 +40,7 @@ async fn offer(offered: u32, suffixes: u8) -> Vec<StoreError> {
 
 #[tokio::test]
 async fn one_partition_throttles_beyond_a_thousand_activities_per_second() {
-    let offered = 1_200;
+    let offered = tests::load(1_200, 5_000);
     let refusals = offer(offered, 1).await;
     // Each user has a partition to themselves; it is the product's that is full.
     assert_eq!(refusals.len(), (offered - TAKEN) as usize);
@@ -51,6 +51,6 @@ async fn one_partition_throttles_beyond_a_thousand_activities_per_second() {
 
 #[tokio::test]
 async fn suffixes_take_what_one_partition_refuses() {
-    let (offered, suffixes) = tests::load((1_200, 2), (2_500, 5));
+    let (offered, suffixes) = tests::load((1_200, 2), (5_000, 10));
     assert_eq!(offer(offered, suffixes).await.len(), 0);
 }

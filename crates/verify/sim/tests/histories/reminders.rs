@@ -16,7 +16,7 @@ fn assert_caught(weakness: ReminderWeakness) {
 #[test]
 fn no_reminder_breaks_a_promise() {
     let (mut counts, mut faults) = (Counts::new(), Counts::new());
-    for seed in crate::seeds(2, 12) {
+    for seed in crate::seeds(2, 20) {
         let outcome = play(seed, None);
         assert!(outcome.broken.is_empty(), "make sim-reminders SEED={seed}: {:#?}", outcome.broken);
         let add =
