@@ -84,7 +84,17 @@ test('the settings show the state of notifications: off, blocked, failed or unsu
   const server = new OkusuriServer();
   server.answers['GET push/key'] = (route) => route.fulfill({ json: { publicKey: 'BA'.padEnd(87, 'A') } });
   const at = '/okusuri/?view=settings';
-  const { page, close } = await open(server, { at, serviceWorkers: 'allow', permissions: ['notifications'] });
+  // A Chromium without windows denies permissions even when the test grants them.
+  const { page, close } = await open(server, {
+    ...{ at, serviceWorkers: 'allow' },
+    prepare: async (page) => {
+      await server.install(page);
+      await page.addInitScript(() => {
+        Object.defineProperty(Notification, 'permission', { get: () => 'granted' });
+        Notification.requestPermission = async () => 'granted';
+      });
+    },
+  });
   await page.getByText('Notifications are off for this device.').waitFor();
   // This key is not a point of the curve, and this browser has no push service.
   await page.getByRole('button', { name: 'Turn on notifications' }).click();
