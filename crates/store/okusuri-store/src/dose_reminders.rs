@@ -89,6 +89,7 @@ impl Reminders {
                 handled_until: now,
                 sent_on: None,
                 sent: 0,
+                claim_id: None,
                 created_at: now,
                 updated_at: now,
             });
@@ -140,7 +141,8 @@ impl Reminders {
         let today = TimeZone::UTC.to_datetime(now).date();
         let sent = if due.sent_on == Some(today) { due.sent } else { 0 };
         let is_sent = !asks.due.is_empty() && sent < DOSE_MESSAGES_MAX;
-        let mut row = DoseReminder { handled_until: now, due_at: asks.next, updated_at: now, ..due.clone() };
+        let claim_id = Some(fastrand::u32(..));
+        let mut row = DoseReminder { handled_until: now, due_at: asks.next, claim_id, updated_at: now, ..due.clone() };
         if is_sent {
             (row.sent_on, row.sent) = (Some(today), sent + 1);
         } else if !asks.due.is_empty() {

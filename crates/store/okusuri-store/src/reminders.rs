@@ -1,6 +1,7 @@
 //! Reminders: the users' settings, and the users who are due.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use domain::UserId;
 use domain::okusuri::{REMINDER_TIME_DEFAULT, local_date, next_due};
 use jiff::Timestamp;
@@ -218,23 +219,36 @@ impl Reminders {
             due_at: next,
             last_reminded_on: given_for.or(due.last_reminded_on),
             time_zone: zone.to_owned(),
+            claim_id: Some(fastrand::u32(..)),
             updated_at: now,
             ..due.clone()
         };
         self.take(due, &row).await
     }
 
-    /// Whether a due reminder became what `row` says.
+    /// Whether a due reminder became what `row` says, whose claim has a new number.
     pub(super) async fn take<R: DueRow>(&self, due: &R, row: &R) -> Result<bool, StoreError> {
         let due_at = due.due_at().map(|at| s(at.to_string())).unwrap_or(AttributeValue::Null(true));
         // Stops two runs at once from both giving it, and a run from giving what its user has just
         // switched off or put off: each of them changes when it is due, or when it was changed. It
         // is gone when its user is: then nothing is written.
-        let row = Upsert::new(row)?.when(
+        let claim = Upsert::new(row)?.when(
             "DueAt = :due AND UpdatedAt = :before",
             vec![("due", due_at), ("before", s(due.updated_at().to_string()))],
         );
-        row.send(&self.table).await
+        let claim = claim.request(&self.table);
+        match claim.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld).send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                // The answer of an attempt may be lost, and the next one is refused by the claim of
+                // the first.
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
+                    let held: Option<R> = refused.item().cloned().map(read).transpose()?;
+                    Ok(held.is_some_and(|held| held.claim_id() == row.claim_id()))
+                }
+                _ => Err(error.into()),
+            },
+        }
     }
 
     /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in
@@ -278,6 +292,7 @@ fn changed(
         due_partition: due_at.map(|due_at| keys::due_partition(due_at, user)),
         due_at,
         last_reminded_on: last,
+        claim_id: before.and_then(|before| before.claim_id),
         created_at: before.map_or(now, |before| before.created_at),
         updated_at: now,
     }

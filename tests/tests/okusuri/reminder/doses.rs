@@ -165,6 +165,16 @@ async fn concurrent_runs_ask_for_each_dose_once() {
 }
 
 #[tokio::test]
+async fn a_claim_with_a_lost_answer_asks_once() {
+    let scene = Scene::new().await;
+    scene.taker("ann").await;
+    scene.fail("UpdateItem", Chance { next: 1, probability: 0.0 });
+    assert_eq!(scene.run(MORNING).await, Report { reminded: 1, ..Report::default() });
+    scene.run(MORNING).await;
+    assert_eq!(scene.asked().len(), 1);
+}
+
+#[tokio::test]
 async fn killed_runs_and_lost_answers_ask_for_no_dose_twice() {
     let scene = Scene::new().await;
     for number in 0..10 {

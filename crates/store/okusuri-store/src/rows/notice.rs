@@ -28,6 +28,9 @@ pub struct Reminder {
     /// The user's day of the last reminder: a day has one at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_reminded_on: Option<Date>,
+    /// The last claim, by a number of its own, so that a run whose answer was lost recognizes its claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim_id: Option<u32>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was changed last.
@@ -37,7 +40,7 @@ pub struct Reminder {
 row! {
     Reminder as "reminder", owner user_id,
     key |row| of_user(&row.user_id, keys::REMINDER),
-    optional [keys::DUE_PARTITION, keys::DUE_AT, "LastRemindedOn"]
+    optional [keys::DUE_PARTITION, keys::DUE_AT, "LastRemindedOn", "ClaimId"]
 }
 
 /// Reminders of a user's doses: `USER#<user id>` `REMINDER#DOSES`.
@@ -67,6 +70,9 @@ pub struct DoseReminder {
     pub sent_on: Option<Date>,
     /// The messages of that day.
     pub sent: u32,
+    /// The last claim, by a number of its own, so that a run whose answer was lost recognizes its claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim_id: Option<u32>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was changed last.
@@ -76,7 +82,7 @@ pub struct DoseReminder {
 row! {
     DoseReminder as "dose_reminder", owner user_id,
     key |row| of_user(&row.user_id, keys::DOSE_REMINDER),
-    optional [keys::DUE_PARTITION, keys::DUE_AT, "SentOn"]
+    optional [keys::DUE_PARTITION, keys::DUE_AT, "SentOn", "ClaimId"]
 }
 
 /// A row of `DueIndex`.
@@ -89,6 +95,9 @@ pub trait DueRow: Row {
 
     /// When it was changed last.
     fn updated_at(&self) -> Timestamp;
+
+    /// The last claim.
+    fn claim_id(&self) -> Option<u32>;
 }
 
 /// Implements [`DueRow`].
@@ -103,6 +112,10 @@ macro_rules! due_row {
 
             fn updated_at(&self) -> Timestamp {
                 self.updated_at
+            }
+
+            fn claim_id(&self) -> Option<u32> {
+                self.claim_id
             }
         }
     };

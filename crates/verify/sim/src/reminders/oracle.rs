@@ -108,9 +108,7 @@ fn times(
                 ends.push(match claim {
                     Some(claim) if asked.contains(&(std::ptr::from_ref(dose), claim.run)) => "asked",
                     Some(claim) if claim.until > claim.run && is_day_full(claims, claim) => "over the limit",
-                    Some(claim) if claim.is_unheard || state.runs.get(&claim.run).is_none_or(|run| !run.is_clean) => {
-                        "given up"
-                    }
+                    Some(claim) if state.runs.get(&claim.run).is_none_or(|run| !run.is_clean) => "given up",
                     Some(claim) if !user.is_reachable || state.refused.contains(&(claim.run, number)) => "undelivered",
                     claim => {
                         complain(format!("nobody asked at {ask} for the dose of {}: {claim:?}", dose.due));

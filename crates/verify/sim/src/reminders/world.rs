@@ -97,8 +97,6 @@ pub(super) struct Run {
 pub(super) struct Claim {
     pub(super) run: Timestamp,
     pub(super) until: Timestamp,
-    /// Whether the run did not hear of it, and thought that another run has it.
-    pub(super) is_unheard: bool,
 }
 
 /// A message that has arrived.
@@ -237,10 +235,6 @@ impl State {
         }
         let now = self.now();
         match operation {
-            "UpdateItem" if status == 400 => {
-                let claims = self.key(body).and_then(|(user, _)| self.claims.get_mut(&user)).into_iter().flatten();
-                claims.filter(|claim| claim.run == run).for_each(|claim| claim.is_unheard = true);
-            }
             _ if status != 200 => {}
             "TransactWriteItems" => {
                 for action in body["TransactItems"].as_array().into_iter().flatten() {
@@ -259,7 +253,7 @@ impl State {
             "UpdateItem" => {
                 let until = attribute(body, "HandledUntil").and_then(|until| until.parse().ok());
                 if let (Some((user, _)), Some(until)) = (self.key(body), until) {
-                    self.claims.entry(user).or_default().push(Claim { run, until, is_unheard: false });
+                    self.claims.entry(user).or_default().push(Claim { run, until });
                 }
             }
             _ => self.read_weakly(operation, body, &mut answer),
