@@ -21,8 +21,8 @@ BINARIES ?=
 DATA ?= keep
 # The folder that `make screenshots` writes to.
 SCREENSHOTS ?= target/screenshots
-# The number of histories of `make sim`, or the seed of one (also for `make soak` and `make attack`),
-# and the way of counting: tidemark, usual-handler, idempotency-layer, ...
+# The number of histories of `make sim`, or the seed of one (also for `make soak` and
+# `make attack`), and the way of counting: tidemark, usual-handler, idempotency-layer, ...
 SEEDS ?= 1000
 SEED ?=
 IMPLEMENTATION ?= tidemark
@@ -34,7 +34,8 @@ SYSTEM ?=
 PART ?=
 # What `make sim-rollups` plays.
 PLAY ?= rollups hazards activities feedback
-# A rule that `make sim-shop` or `make sim-reminders` weakens: lock-on-value, snooze-forgotten, ... Empty: none.
+# A rule that `make sim-shop` or `make sim-reminders` weakens: lock-on-value, snooze-forgotten, ...
+# Empty: none.
 WEAKNESS ?=
 # The number of random requests of `make attack` for each operation and attacker, and the seconds
 # that `make fuzz` runs each target.

@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Prints a heading with the time since the script began, so that a reader finds the steps in a long log.
+# Prints a heading with the time since the script began, so that a reader finds the steps in a long
+# log.
 step() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
 # Prints a warning that stands out in a long log.
@@ -17,8 +18,8 @@ loud() {
 
 die() { loud "$@"; exit 1; }
 
-# Prints a free port for a server that cannot choose one itself. The kernel gives ports above 32767 to
-# other programs, and so none of these.
+# Prints a free port for a server that cannot choose one itself. The kernel gives ports above 32767
+# to other programs, and so none of these.
 free_port() {
     local port
     while :; do
@@ -43,8 +44,8 @@ install_package() {
     "${as_root[@]}" apt-get update -qq && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$1" >/dev/null
 }
 
-# `beside NAME COMMAND [ARGUMENT...]` runs a command beside those that follow; its output is kept for
-# `end_beside`. At the script's end it is stopped.
+# `beside NAME COMMAND [ARGUMENT...]` runs a command beside those that follow; its output is kept
+# for `end_beside`. At the script's end it is stopped.
 beside_names=() beside_pids=() beside_logs=
 beside() {
     [ -n "$beside_logs" ] || beside_logs=$(mktemp -d)
