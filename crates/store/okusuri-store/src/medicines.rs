@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::ReturnValue;
 use domain::ShortText;
 use domain::UserId;
 use domain::okusuri::{DOSES_MAX, FORMER_TIMES_MAX, MEDICINES_MAX, Plan, StockChange, StockError};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::keys::{self, Key, MEDICINE_PREFIX, n, s};
@@ -13,6 +13,9 @@ use super::transaction::{Transaction, WriteError};
 use super::upsert::Upsert;
 use store_base::Retry;
 use store_base::{StoreError, Table};
+
+/// How long the same medicine again is a repeated request.
+const REPEATED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Why a medicine is not kept.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +94,8 @@ impl Medicines {
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
 
-    /// Adds a medicine.
+    /// Adds a medicine. The same medicine again within ten minutes adds nothing: its request is
+    /// repeated, because its answer was lost or the reminders could not follow.
     pub async fn add(
         &self,
         user: &UserId,
@@ -99,9 +103,7 @@ impl Medicines {
         draft: &MedicineDraft,
         now: Timestamp,
     ) -> Result<Medicine, MedicineError> {
-        if self.all(user).await?.len() >= MEDICINES_MAX {
-            return Err(MedicineError::TooMany);
-        }
+        let known = self.all(user).await?;
         let row = Medicine {
             user_id: user.to_string(),
             medicine_id: id.to_string(),
@@ -117,6 +119,12 @@ impl Medicines {
             updated_at: now,
         };
         let row = described(row, draft, now)?;
+        if let Some(added) = known.iter().find(|known| is_repeated(known, &row)) {
+            return Ok(added.clone());
+        }
+        if known.len() >= MEDICINES_MAX {
+            return Err(MedicineError::TooMany);
+        }
         let mut retry = Retry::new();
         // The condition stops nothing but an id that was made twice.
         while !Transaction::of_user(&self.table, user)?.put_new(&row)?.try_of_user().await? {
@@ -198,6 +206,13 @@ impl Medicines {
 }
 
 /// The medicine as the draft describes it.
+/// Whether `row` says what the user has added shortly before and not changed since.
+fn is_repeated(known: &Medicine, row: &Medicine) -> bool {
+    let Medicine { medicine_id, created_at, updated_at, .. } = known.clone();
+    row.created_at.duration_since(created_at) < REPEATED_WITHIN
+        && *known == Medicine { medicine_id, created_at, updated_at, ..row.clone() }
+}
+
 fn described(known: Medicine, draft: &MedicineDraft, now: Timestamp) -> Result<Medicine, MedicineError> {
     let MedicineDraft { name, dose, plan, stock } = draft;
     let mut former = known.former;

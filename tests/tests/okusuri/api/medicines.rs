@@ -110,11 +110,28 @@ async fn changing_a_medicine_does_not_change_its_past_days() {
     ] {
         assert_eq!(problem(&change(body.clone()).await), (400, "invalid-body"), "{body}");
     }
-    for _ in 1..50 {
-        assert_eq!(world.json("ann", "POST /okusuri/api/medicines", &[], form(&["08:00"], None)).await.0, 201);
+    for number in 1..50 {
+        let mut form = form(&["08:00"], None);
+        form["name"] = format!("{number}").into();
+        assert_eq!(world.json("ann", "POST /okusuri/api/medicines", &[], form).await.0, 201);
     }
     let one_more = world.json("ann", "POST /okusuri/api/medicines", &[], form(&["08:00"], None)).await;
     assert_eq!(problem(&one_more), (409, "too-many-medicines"));
+}
+
+#[tokio::test]
+async fn a_medicine_that_is_added_twice_is_added_once() {
+    let world = World::new().await;
+    let add = async || {
+        let form = json!({ "name": "鉄剤", "dose": "1錠", "times": ["08:00"], "from": "2026-11-21" });
+        world.json("ann", "POST /okusuri/api/medicines", &[], form).await
+    };
+    let count = async || world.get("ann", "GET /okusuri/api/medicines", &[]).await["items"].as_array().unwrap().len();
+    let first = add().await;
+    assert_eq!((add().await, count().await), (first.clone(), 1));
+    world.added_at(&first.1, "2026-11-20T00:00:00Z").await;
+    assert_ne!(add().await.1["id"], first.1["id"]);
+    assert_eq!(count().await, 2);
 }
 
 #[tokio::test]
