@@ -14,7 +14,7 @@ use super::upsert::Upsert;
 use store_base::Retry;
 use store_base::{StoreError, Table};
 
-/// How long the same medicine again is a repeated request.
+/// Within this time, the same medicine again is a repeated request.
 const REPEATED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Why a medicine is not kept.
@@ -94,8 +94,9 @@ impl Medicines {
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
 
-    /// Adds a medicine. The same medicine again within ten minutes adds nothing: its request is
-    /// repeated, because its answer was lost or the reminders could not follow.
+    /// Adds a medicine. The same medicine again within ten minutes adds nothing, unless the first
+    /// one or a record of its doses has changed: the request is repeated, because its answer was
+    /// lost or the reminders could not follow. Two requests at the same moment add two.
     pub async fn add(
         &self,
         user: &UserId,
@@ -205,7 +206,6 @@ impl Medicines {
     }
 }
 
-/// The medicine as the draft describes it.
 /// Whether `row` says what the user has added shortly before and not changed since.
 fn is_repeated(known: &Medicine, row: &Medicine) -> bool {
     let Medicine { medicine_id, created_at, updated_at, .. } = known.clone();
@@ -213,6 +213,7 @@ fn is_repeated(known: &Medicine, row: &Medicine) -> bool {
         && *known == Medicine { medicine_id, created_at, updated_at, ..row.clone() }
 }
 
+/// The medicine as the draft describes it.
 fn described(known: Medicine, draft: &MedicineDraft, now: Timestamp) -> Result<Medicine, MedicineError> {
     let MedicineDraft { name, dose, plan, stock } = draft;
     let mut former = known.former;

@@ -80,23 +80,23 @@ test('every push shows a notification in the language of the page', async () => 
   await close();
 });
 
-test('the settings show the state of notifications: off, blocked, failed or unsupported', async () => {
+test('the settings show each state of notifications', async () => {
   const server = new OkusuriServer();
   server.answers['GET push/key'] = (route) => route.fulfill({ json: { publicKey: 'BA'.padEnd(87, 'A') } });
   const at = '/okusuri/?view=settings';
-  // A Chromium without windows denies permissions even when the test grants them.
   const { page, close } = await open(server, {
     ...{ at, serviceWorkers: 'allow' },
     prepare: async (page) => {
       await server.install(page);
       await page.addInitScript(() => {
+        // In a Chromium without windows this stays `denied`, even when the test grants it.
         Object.defineProperty(Notification, 'permission', { get: () => 'granted' });
         Notification.requestPermission = async () => 'granted';
       });
     },
   });
   await page.getByText('Notifications are off for this device.').waitFor();
-  // This key is not a point of the curve, and this browser has no push service.
+  // This key is not a point of the curve, and this browser has no push service or permission.
   await page.getByRole('button', { name: 'Turn on notifications' }).click();
   await page.getByText('This browser cannot reach its push service.').waitFor();
   await close();

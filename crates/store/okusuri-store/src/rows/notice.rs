@@ -28,7 +28,7 @@ pub struct Reminder {
     /// The user's day of the last reminder: a day has one at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_reminded_on: Option<Date>,
-    /// The last claim, by a number of its own, so that a run whose answer was lost recognizes its claim.
+    /// The number of the last claim. A run whose answer was lost recognizes its own claim by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_id: Option<u32>,
     /// When it was made.
@@ -70,7 +70,7 @@ pub struct DoseReminder {
     pub sent_on: Option<Date>,
     /// The messages of that day.
     pub sent: u32,
-    /// The last claim, by a number of its own, so that a run whose answer was lost recognizes its claim.
+    /// The number of the last claim. A run whose answer was lost recognizes its own claim by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_id: Option<u32>,
     /// When it was made.
@@ -96,7 +96,7 @@ pub trait DueRow: Row {
     /// When it was changed last.
     fn updated_at(&self) -> Timestamp;
 
-    /// The last claim.
+    /// The number of the last claim.
     fn claim_id(&self) -> Option<u32>;
 }
 
