@@ -38,9 +38,15 @@ stack_status() {
     fi
 }
 
+# Reads all outputs of the stack once, for `output`: a call of `aws` takes a second.
+read_outputs() {
+    outputs=$(aws cloudformation describe-stacks --stack-name "$STACK" --output text \
+        --query 'Stacks[0].Outputs[].[OutputKey,OutputValue]')
+}
+
+# Prints an output of the stack, or nothing.
 output() {
-    aws cloudformation describe-stacks --stack-name "$STACK" --output text \
-        --query "Stacks[0].Outputs[?OutputKey=='$1'].OutputValue"
+    awk -F '\t' -v key="$1" '$1 == key { print $2 }' <<<"$outputs"
 }
 
 # Prints the resources that a deletion keeps (DeletionPolicy RetainExceptOnCreate), from the

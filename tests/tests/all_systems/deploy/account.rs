@@ -19,7 +19,10 @@ case "$*" in
     "sts get-caller-identity"*) echo arn:aws:iam::1:user/ann ;;
     "configure get region"*) echo eu-central-1 ;;
     *StackStatus*) cat stack 2>/dev/null || { echo "Stack with id x does not exist" >&2; exit 254; } ;;
-    *OutputKey*) echo "$*" | sed "s/.*OutputKey=='\([A-Za-z]*\)'.*/the-\1/" ;;
+    *OutputKey*)
+        for key in WebBucketName WebDistributionId WebUrl ApiUrl StaffTokenSecretArn OperatorTokenSecretArn HealthTokenSecretArn OperatorPolicyArn; do
+            printf '%s\tthe-%s\n' "$key" "$key"
+        done ;;
     *Parameters*) cat parameters ;;
     "sesv2 get-account"*) if [ -e sandbox ]; then echo False; else echo True; fi ;;
     "sesv2 get-email-identity"*)
