@@ -86,7 +86,9 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
         if arguments.dry_run && finished.is_some() {
             users = sides.state(|_| Side::Postgres).await?.to_move;
         } else if finished.is_none() {
-            remove_capture(&sides, &run, plan).await?;
+            if !arguments.dry_run {
+                remove_capture(&sides, &run, plan).await?;
+            }
         } else {
             (users, replicated) = move_everyone_back(&sides, &run, plan).await?;
         }
