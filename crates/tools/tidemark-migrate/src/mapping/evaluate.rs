@@ -15,7 +15,7 @@ use store_base::StoreError;
 
 use super::Mapping;
 use super::code::{Attribute, Code, Comparison, Content, Conversion, Piece, Template};
-use super::table::Table;
+use super::table::{Join, Table};
 use super::value::Value;
 use crate::item::Key;
 use crate::reject::{Reason, Reject};
@@ -104,6 +104,7 @@ pub(crate) struct Evaluation<'e> {
     pub(crate) world: &'e World,
     pub(crate) row: &'e Columns,
     json_columns: Option<&'e BTreeSet<String>>,
+    joins: &'e [Join],
     values: &'e [(String, Code)],
     /// The results of the named values so far.
     known: RefCell<Vec<Option<Result<Value, Reject>>>>,
@@ -119,12 +120,13 @@ impl<'e> Evaluation<'e> {
     pub(crate) fn new(world: &'e World, values: &'e [(String, Code)], row: &'e Columns) -> Self {
         let known = RefCell::new(vec![None; values.len()]);
         let (kind, left_out) = Default::default();
-        Self { world, row, json_columns: None, values, known, owner: None, of_owner: None, kind, left_out }
+        Self { world, row, json_columns: None, joins: &[], values, known, owner: None, of_owner: None, kind, left_out }
     }
 
     /// The evaluation of a row of a table.
     pub(crate) fn of_table(world: &'e World, table: &'e Table, row: &'e Columns) -> Self {
-        Self { json_columns: world.json_columns.get(&table.name), ..Self::new(world, &table.values, row) }
+        let json_columns = world.json_columns.get(&table.name);
+        Self { json_columns, joins: &table.joins, ..Self::new(world, &table.values, row) }
     }
 
     /// The value of a column; a JSON column's text stays JSON.
@@ -208,7 +210,14 @@ impl<'e> Evaluation<'e> {
     fn field(&self, join: &str, field: &str) -> Result<Value, Reject> {
         let Some(Cell::Json(json)) = self.row.get(join) else { return Ok(Value::Null) };
         let row: Columns = serde_json::from_str(json).map_err(|error| invalid(format!("{join}: {error}")))?;
-        Ok(row.get(field).map_or(Value::Null, Value::of_cell))
+        Ok(self.of_joined(join, &row).column(field).unwrap_or(Value::Null))
+    }
+
+    /// The evaluation of a joined row, which has no named values.
+    fn of_joined<'r>(&'r self, join: &str, row: &'r Columns) -> Evaluation<'r> {
+        let table = self.joins.iter().find(|known| known.name == join).map(|join| &join.table);
+        let json_columns = table.and_then(|table| self.world.json_columns.get(table));
+        Evaluation { json_columns, owner: self.owner, of_owner: self.of_owner, ..Evaluation::new(self.world, &[], row) }
     }
 
     fn convert(&self, conversion: &Conversion, input: &Code, arguments: &[Code]) -> Result<Value, Reject> {
@@ -298,8 +307,7 @@ impl<'e> Evaluation<'e> {
                 let rows: Vec<Columns> =
                     serde_json::from_str(json).map_err(|error| invalid(format!("{join}: {error}")))?;
                 let list = rows.iter().map(|row| {
-                    let mut one = Evaluation::new(self.world, &[], row);
-                    (one.owner, one.of_owner) = (self.owner, self.of_owner);
+                    let one = self.of_joined(join, row);
                     one.begin(&self.kind.borrow());
                     let made = one.attributes(attributes);
                     one.left_out.into_inner().into_iter().for_each(|reject| self.leave_out(reject));

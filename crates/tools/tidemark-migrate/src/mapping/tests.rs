@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::tz::TimeZone;
 
 use super::*;
@@ -243,6 +244,7 @@ fn every_error_of_a_file_is_shown_with_its_place() {
             "order = [\"number\"]",
             "line 59, column 10: \"order_lines\" has no column \"number\"",
         ),
+        ("joins.lines]", "joins.state]", "line 56, column 22: \"state\" is also the name of a column"),
         ("through = \"orders\"", "through = \"order\"", "there is no table \"order\" with an owner"),
         ("owner = \"Owner\"", "owners = \"Owner\"", "line 4, column 1: unknown field `owners`"),
         (
@@ -260,6 +262,20 @@ fn every_error_of_a_file_is_shown_with_its_place() {
     }
     let several = Mapping::read(&SHOP.replace("| trim", "| trin").replace("$zone", "$zones"), &[]).unwrap_err();
     assert_eq!(several.0.len(), 2);
+}
+
+#[test]
+fn joined_json_string_stays_a_string() {
+    let mapping = SHOP.replace("{product_id | text}", "{product_id | json}");
+    let mut world = world();
+    world.mapping = Arc::new(Mapping::read(&mapping, &[]).unwrap());
+    world.json_columns = [("order_lines".to_owned(), ["product_id".to_owned()].into())].into();
+    let order = r#"{"id":12,"customer_id":7,"placed_at":"2025-03-01T15:00:00","state":"paid","note":null,
+        "lines":[{"order_id":12,"line_no":1,"product_id":"5","quantity":2}]}"#;
+    let ann = row(&world, "customers", ANN);
+    let (made, _) = items(&world, &row(&world, "orders", order), Some(&ann)).unwrap();
+    let AttributeValue::L(lines) = &made[0].attributes["Lines"] else { panic!("{made:?}") };
+    assert_eq!(lines[0].as_m().unwrap()["Product"], AttributeValue::S("5".to_owned()));
 }
 
 #[test]

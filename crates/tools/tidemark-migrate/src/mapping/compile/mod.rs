@@ -248,6 +248,10 @@ impl Compiler<'_> {
     fn joins(&mut self, file: &MappingFile, table: &TableFile, columns: &BTreeMap<String, Column>) -> Vec<Join> {
         let mut joins = Vec::new();
         for (name, join) in &table.joins {
+            // The joined rows would take the column's place in the row.
+            if columns.values().any(|column| column.names.contains(name.as_ref())) {
+                self.error(name.span().start, format!("{:?} is also the name of a column", name.as_ref()));
+            }
             let Some(other) = file.tables.get(join.table.as_ref().as_str()) else {
                 self.error(join.table.span().start, format!("there is no table {:?}", join.table.as_ref()));
                 continue;
