@@ -17,13 +17,13 @@ use tidemark_migrate::export::Manifest;
 use tidemark_migrate::item::Attributes;
 use tidemark_migrate::mapping::{Mapping, Parameters};
 use tidemark_migrate::row::Row;
-use tidemark_migrate::source::{Server, connect};
 use tidemark_migrate::{Command, Failure, PhaseOutcome, Product, Report, run_quietly};
 
-use crate::okusuri_source::fill;
 use tests::Database;
+use tokio_postgres::NoTls;
 
 use crate::Postgres;
+use crate::okusuri_source::fill;
 
 /// What the tokens of logins elsewhere are sealed with.
 pub const KEY: &str = "a secret of thirty-two characters";
@@ -140,7 +140,9 @@ impl Migration {
         let world = self.product.world(TimeZone::UTC, parameters, as_of)?;
         let run = self.run_id().unwrap_or_default();
         let dynamo = Dynamo::new(self.database.table(Database::OKUSURI), &world, &run);
-        let client = connect(&Server { source, schema: "public".to_owned() }).await?;
+        // The application's own connection, with the server's settings.
+        let (client, connection) = tokio_postgres::connect(&source, NoTls).await?;
+        tokio::spawn(connection);
         Ok(Sides::new(PostgresSide::open(client, "public", &world.mapping).await?, dynamo, world))
     }
 

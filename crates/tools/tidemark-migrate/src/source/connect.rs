@@ -60,9 +60,15 @@ pub async fn connect(server: &Server) -> Result<Client, Failure> {
     let (client, connection) = config.connect(tls.connector()?).await.map_err(unreachable)?;
     // The task ends with the client. Each request also returns the errors of the connection.
     tokio::spawn(connection);
-    let settings = SETTINGS.map(|(name, value)| format!("SET {name} TO '{value}';")).concat();
-    client.batch_execute(&format!("{settings} SET statement_timeout TO 0")).await.map_err(unreachable)?;
+    set_formats(&client).await?;
+    client.batch_execute("SET statement_timeout TO 0").await.map_err(unreachable)?;
     Ok(client)
+}
+
+/// Sets [`SETTINGS`] for a connection.
+pub(crate) async fn set_formats(client: &Client) -> Result<(), Failure> {
+    let settings = SETTINGS.map(|(name, value)| format!("SET {name} TO '{value}';")).concat();
+    client.batch_execute(&settings).await.map_err(source_failure)
 }
 
 /// Whom a connection string connects to what, without the password.
