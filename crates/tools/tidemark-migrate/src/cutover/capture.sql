@@ -55,13 +55,15 @@ CREATE TABLE tidemark_migration.waiting (
 );
 
 -- The captured tables: the columns that identify their rows, the column with the owner or with the
--- row of the parent that knows the owner, and the prefix of the kind of owner.
+-- row of the parent that knows the owner, and the prefix of the kind of owner. Without a foreign key
+-- that is checked at once, a row may lack its parent for a while.
 CREATE TABLE tidemark_migration.sources (
     source text PRIMARY KEY,
     keys text[] NOT NULL,
     owner_column text NOT NULL,
     parent text,
-    prefix text NOT NULL
+    prefix text NOT NULL,
+    may_lack_parent boolean NOT NULL
 );
 
 -- The captured tables as they were when the capture began.
@@ -236,7 +238,8 @@ BEGIN
 END $$;
 
 -- Moves the rows below a row whose owner has changed: for each owner, this is a change of its own.
-CREATE FUNCTION tidemark_migration.move_children(of_source text, of_row jsonb, from_owner text, to_owner text) RETURNS void
+-- `only_free`: only the rows that PostgreSQL lets exist without this row.
+CREATE FUNCTION tidemark_migration.move_children(of_source text, of_row jsonb, from_owner text, to_owner text, only_free boolean) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     parent_key text;
@@ -244,7 +247,9 @@ DECLARE
     child_row jsonb;
 BEGIN
     SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = of_source;
-    FOR child IN SELECT * FROM tidemark_migration.sources WHERE parent = of_source ORDER BY source LOOP
+    FOR child IN SELECT * FROM tidemark_migration.sources
+        WHERE parent = of_source AND (may_lack_parent OR NOT only_free) ORDER BY source
+    LOOP
         FOR child_row IN EXECUTE format('SELECT to_jsonb(child.*) FROM {schema}.%1$I AS child
             WHERE child.%2$I = (jsonb_populate_record(NULL::{schema}.%1$I, jsonb_build_object(%2$L, $1))).%2$I', child.source, child.owner_column)
             USING of_row ->> parent_key
@@ -255,12 +260,13 @@ BEGIN
             IF to_owner IS NOT NULL THEN
                 PERFORM tidemark_migration.record_change(to_owner, child.source, NULL, child_row);
             END IF;
-            PERFORM tidemark_migration.move_children(child.source, child_row, from_owner, to_owner);
+            PERFORM tidemark_migration.move_children(child.source, child_row, from_owner, to_owner, false);
         END LOOP;
     END LOOP;
 END $$;
 
--- Remembers the owner of a row before it is deleted, for the rows below it.
+-- Remembers the owner of a row before it is deleted or gets another key, for the rows below it: a
+-- foreign key changes them before `capture` sees this row.
 CREATE FUNCTION tidemark_migration.depart() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp {settings} AS $$
 DECLARE
@@ -273,7 +279,7 @@ BEGIN
         INSERT INTO tidemark_migration.departed (source, key, owner) VALUES (TG_ARGV[0], old_key, old_owner)
             ON CONFLICT (source, key) DO UPDATE SET owner = EXCLUDED.owner;
     END IF;
-    RETURN OLD;
+    RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
 END $$;
 
 -- A trigger's arguments are the table's name (for a partition, the name of the whole table), the
@@ -289,6 +295,7 @@ DECLARE
     of_before text;
     of_after text;
     is_child boolean := TG_ARGV[3] IN ('child', 'both');
+    parent_key text;
 BEGIN
     -- A change that `apply_change` writes has its version already, and `preview` is undone.
     IF current_setting('tidemark_migration.applying', true) IN ('on', 'preview') THEN
@@ -310,17 +317,29 @@ BEGIN
     END IF;
     IF of_before = of_after THEN
         PERFORM tidemark_migration.record_change(of_after, TG_ARGV[0], before, after);
-        RETURN NULL;
+    ELSE
+        -- A row without an owner is not migrated. A row that changes its owner counts as two changes.
+        IF of_before IS NOT NULL THEN
+            PERFORM tidemark_migration.record_change(of_before, TG_ARGV[0], before, NULL);
+        END IF;
+        IF of_after IS NOT NULL THEN
+            PERFORM tidemark_migration.record_change(of_after, TG_ARGV[0], NULL, after);
+        END IF;
+        IF TG_OP = 'UPDATE' AND TG_ARGV[3] IN ('parent', 'both') THEN
+            PERFORM tidemark_migration.move_children(TG_ARGV[0], after, of_before, of_after, false);
+        END IF;
     END IF;
-    -- A row without an owner is not migrated. A row that changes its owner counts as two changes.
-    IF of_before IS NOT NULL THEN
-        PERFORM tidemark_migration.record_change(of_before, TG_ARGV[0], before, NULL);
-    END IF;
-    IF of_after IS NOT NULL THEN
-        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[0], NULL, after);
-    END IF;
-    IF TG_OP = 'UPDATE' AND TG_ARGV[3] IN ('parent', 'both') THEN
-        PERFORM tidemark_migration.move_children(TG_ARGV[0], after, of_before, of_after);
+    -- Rows below may be written before this row, or stay after it: nobody owns them in the meantime.
+    IF TG_ARGV[3] IN ('parent', 'both') THEN
+        SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = TG_ARGV[0];
+        IF before ->> parent_key IS DISTINCT FROM after ->> parent_key THEN
+            IF of_before IS NOT NULL THEN
+                PERFORM tidemark_migration.move_children(TG_ARGV[0], before, of_before, NULL, true);
+            END IF;
+            IF of_after IS NOT NULL THEN
+                PERFORM tidemark_migration.move_children(TG_ARGV[0], after, NULL, of_after, true);
+            END IF;
+        END IF;
     END IF;
     RETURN NULL;
 END $$;

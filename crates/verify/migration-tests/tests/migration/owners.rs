@@ -90,3 +90,51 @@ async fn owner_with_a_padded_id_is_one_owner() {
     let report = migration.json("report-cutover.json").unwrap();
     assert_eq!((&report["state"]["inDynamo"], &report["compared"]["users"]), (&9.into(), &9.into()), "{report}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_row_may_be_written_before_its_parent_and_stay_after_it() {
+    let schema = SCHEMA
+        .replace("fines (id int PRIMARY KEY, loan_id", "fines (id int, PRIMARY KEY (loan_id, id), loan_id")
+        .replace("REFERENCES loans", "REFERENCES loans ON UPDATE CASCADE DEFERRABLE INITIALLY DEFERRED");
+    let mut migration = Migration::of_draft(&schema).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    migration.captured_and_loaded().await.unwrap();
+    compared(&migration, "dual").await;
+    for (what, sql) in [
+        (
+            "first",
+            format!(
+                "INSERT INTO fines (id, loan_id, amount) VALUES (1, 100, 5); INSERT INTO loans VALUES (100, '{}')",
+                member(1)
+            ),
+        ),
+        ("another key", "UPDATE loans SET id = 200 WHERE id = 100".to_owned()),
+        ("another owner", format!("DELETE FROM loans WHERE id = 200; INSERT INTO loans VALUES (200, '{}')", member(2))),
+    ] {
+        client
+            .batch_execute(&format!("BEGIN; {sql}; COMMIT"))
+            .await
+            .unwrap_or_else(|error| panic!("{what}: {error:?}"));
+        compared(&migration, "dual").await;
+    }
+    let fines = migration.items().await.unwrap().into_keys().filter(|(_, sort)| sort.starts_with("FINE#"));
+    assert_eq!(fines.count(), 10);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rows_without_a_foreign_key_lose_and_find_their_parent() {
+    let mut migration = Migration::of_draft(SCHEMA).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    client.batch_execute("ALTER TABLE fines DROP CONSTRAINT fines_loan_id_fkey").await.unwrap();
+    migration.captured_and_loaded().await.unwrap();
+    compared(&migration, "dual").await;
+    for sql in [
+        "DELETE FROM loans WHERE id = 1".to_owned(),
+        format!("INSERT INTO loans VALUES (1, '{}')", member(2)),
+        "UPDATE loans SET id = 50 WHERE id = 2".to_owned(),
+        "UPDATE fines SET loan_id = 50 WHERE loan_id = 2".to_owned(),
+    ] {
+        client.batch_execute(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+        compared(&migration, "dual").await;
+    }
+}

@@ -77,12 +77,17 @@ impl Postgres {
         for table in self.schema.mapping.owned() {
             let Some(owner) = &table.owner else { continue };
             let (source, prefix) = (literal(&table.name), literal(&owner.prefix));
+            let name = literal(&self.table(table));
+            let of_parent =
+                owner.through.as_ref().map_or_else(|| name.clone(), |parent| literal(&self.schema.table(parent)));
             let parent = owner.through.as_ref().map_or_else(|| "NULL".to_owned(), |parent| literal(parent));
             let owner = literal(self.schema.column(table, &owner.column).unwrap_or(&owner.column));
             let keys = self.schema.key_columns(table).iter().map(|key| literal(key)).collect::<Vec<_>>().join(", ");
             sql.push_str(&format!(
-                "INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix)
-                     VALUES ({source}, ARRAY[{keys}], {owner}, {parent}, {prefix});\n"
+                "INSERT INTO tidemark_migration.sources (source, keys, owner_column, parent, prefix, may_lack_parent)
+                     VALUES ({source}, ARRAY[{keys}], {owner}, {parent}, {prefix}, NOT EXISTS (
+                         SELECT FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attname = {owner} AND attnum = ANY (conkey)
+                         WHERE conrelid = {name}::regclass AND confrelid = {of_parent}::regclass AND contype = 'f' AND convalidated AND NOT condeferrable));\n"
             ));
         }
         sql
@@ -131,10 +136,13 @@ impl Postgres {
                  -- session_replication_role = replica: they would otherwise be lost.
                  ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_capture, ENABLE ALWAYS TRIGGER {RESTORE};\n"
             ));
-            if is_parent {
+            if let (true, Some(key)) = (is_parent, self.schema.key_columns(table).first()) {
+                let key = quoted(key);
                 sql.push_str(&format!(
                     "CREATE TRIGGER tidemark_depart BEFORE DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.depart({source});
-                     ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_depart;\n"
+                     CREATE TRIGGER tidemark_depart_key BEFORE UPDATE ON {name} FOR EACH ROW
+                         WHEN (OLD.{key} IS DISTINCT FROM NEW.{key}) EXECUTE FUNCTION tidemark_migration.depart({source});
+                     ALTER TABLE {name} ENABLE ALWAYS TRIGGER tidemark_depart, ENABLE ALWAYS TRIGGER tidemark_depart_key;\n"
                 ));
             }
         }
