@@ -20,9 +20,9 @@ use crate::{Failure, FailureKind};
 /// The most steps of one call for a user; other movers may work on the same user.
 const STEPS_MAX: u32 = 1_000;
 
-/// The most rows that DynamoDB deletes together with a row. More are deleted in PostgreSQL, and are
-/// replicated page by page.
-const DEPENDENTS_MAX: usize = 1_000;
+/// The most rows that DynamoDB deletes together with a row. One transaction takes no more items;
+/// PostgreSQL deletes more rows, and they are replicated page by page.
+const DEPENDENTS_MAX: usize = 98;
 
 /// Both databases, and the mapping of rows to items.
 #[derive(Debug, Clone)]
@@ -154,7 +154,8 @@ impl Sides {
     /// The writes in DynamoDB for a change made there, and the outbox entry for PostgreSQL.
     /// `before` is the row that PostgreSQL has, `after` the row that it will have, and `rows` are
     /// the related rows. `None` if the change must be made in PostgreSQL, because it affects all
-    /// items of the user or is too large for the outbox.
+    /// items of the user, changes the rows that refer to this one, or is too large for the outbox or for
+    /// one transaction.
     pub(super) async fn own_change(
         &self,
         row: &Row,
@@ -167,7 +168,9 @@ impl Sides {
         rows.extend(after.as_ref().map(|after| after.clone().joined(row, Some(after))));
         let entry = OutboxEntry { user: user.to_owned(), version, table: Arc::clone(&row.table), before, after };
         let change = [entry.before.as_ref(), entry.after.as_ref()];
-        if item_writes::affects_all_items(change, &self.world) || !entry.fits() {
+        let changes_a_key =
+            change[0].zip(change[1]).is_some_and(|(before, after)| self.postgres.changes_a_key(before, after));
+        if item_writes::affects_all_items(change, &self.world) || changes_a_key || !entry.fits() {
             return Ok(None);
         }
         let of_user = match self.world.is_owners(row) {
@@ -178,7 +181,7 @@ impl Sides {
         // transaction.
         let mut gone = Vec::new();
         if let (Some(before), true) = (&entry.before, is_gone) {
-            let dependents = self.postgres.dependents(user, before, DEPENDENTS_MAX).await?;
+            let dependents = self.postgres.dependents(user, before, |key| key.on_delete, DEPENDENTS_MAX).await?;
             if !dependents.is_plain {
                 return Ok(None);
             }
@@ -203,6 +206,10 @@ impl Sides {
         rows.extend(joined.clone());
         let touching: Vec<_> = changed.into_iter().chain(&joined).chain(&gone).collect();
         let writes = item_writes::of_rows(&touching, of_user.as_ref(), &rows, &self.world);
+        // A crash between two transactions would leave a part of the change.
+        if !Dynamo::takes_at_once(&writes) {
+            return Ok(None);
+        }
         self.check_rejects(user, &[], &writes).await?;
         Ok(Some((entry, writes)))
     }

@@ -6,6 +6,7 @@ use super::dynamo::{DynamoWrite, Fence};
 use super::ownership::Side;
 use super::sides::Sides;
 use crate::row::Row;
+use crate::source::ForeignKey;
 use crate::{Failure, FailureKind};
 
 /// How often a write looks for the side that owns the user. A move takes milliseconds; these
@@ -155,12 +156,11 @@ impl Writer {
             Ok(true) if !is_gone && row.columns.len() <= row.table.key.len() => {
                 Ok(postgres.plan().await?.is_none() || postgres.ownership(user).await?.is_open(Side::Postgres))
             }
-            Ok(false) if is_gone => {
-                self.bring_dependents(user, row).await?;
-                Ok(false)
-            }
             Ok(false) => {
-                self.bring_owners_together(user, row).await?;
+                if !is_gone {
+                    self.bring_owners_together(user, row).await?;
+                }
+                self.bring_dependents(user, row, is_gone).await?;
                 Ok(false)
             }
             // If the user has moved, the reason may be a row of the user that was changed in
@@ -185,16 +185,17 @@ impl Writer {
         Ok(())
     }
 
-    /// A row is deleted in PostgreSQL together with rows of other owners, or changes them: these
-    /// owners move there first.
-    async fn bring_dependents(&self, user: &str, row: &Row) -> Result<(), WriteError> {
+    /// A row is deleted in PostgreSQL together with rows of other owners, or changes them, or gives
+    /// them its new key: these owners move there first.
+    async fn bring_dependents(&self, user: &str, row: &Row, is_gone: bool) -> Result<(), WriteError> {
         let postgres = &self.sides.postgres;
-        // Otherwise it was this owner's move that has refused the delete.
+        // Otherwise it was this owner's move that has refused the write.
         if !postgres.ownership(user).await?.is_open(Side::Postgres) {
             return Ok(());
         }
         if let Some(row) = postgres.row_by_id(row).await? {
-            for owner in postgres.dependents(user, &row, DEPENDENTS_OF_OWNERS_MAX).await?.owners {
+            let action: fn(&ForeignKey) -> _ = if is_gone { |key| key.on_delete } else { |key| key.on_update };
+            for owner in postgres.dependents(user, &row, action, DEPENDENTS_OF_OWNERS_MAX).await?.owners {
                 self.sides.move_user(&owner, Side::Postgres).await?;
             }
         }
@@ -249,8 +250,8 @@ impl Writer {
             _ => failure.into(),
         })?;
         let Some((entry, mut writes)) = change else {
-            // The change affects all items of the user, so PostgreSQL must make it; or the row is
-            // too large for the outbox.
+            // PostgreSQL must make the change: it affects all items of the user or rows that refer to
+            // this one, or it is too large for the outbox or for one transaction.
             self.sides.move_user(user, Side::Postgres).await?;
             return Ok(false);
         };

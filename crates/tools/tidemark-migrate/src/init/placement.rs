@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalog::{SourceColumn, SourceTable};
 use super::words::{folded, is_person, is_tenant, is_tools_own, singular};
-use crate::source::OnDelete;
+use crate::source::ForeignKeyAction;
 
 /// Where the rows of a table belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,8 +131,9 @@ fn edges_of<'s>(table: &SourceTable, all: &[&'s SourceTable]) -> Vec<Edge<'s>> {
         let first = &key.columns[0].0;
         let is_required = key.columns.iter().all(|(own, _)| table.column(own).is_some_and(|own| own.is_required));
         let mut edge = Edge::new(table, parent, key.columns.clone(), first, is_required);
-        edge.is_cascade = key.on_delete == OnDelete::Cascade;
-        edge.is_weak = key.on_delete == OnDelete::Set || (!edge.is_cascade && is_only_described(table, parent, &edge));
+        edge.is_cascade = key.on_delete == ForeignKeyAction::Cascade;
+        edge.is_weak =
+            key.on_delete == ForeignKeyAction::Set || (!edge.is_cascade && is_only_described(table, parent, &edge));
         edges.push(edge);
     }
     for column in &table.columns {

@@ -66,8 +66,8 @@ pub struct Schema {
     pub left_behind: Vec<String>,
     /// The tables from which others inherit, and those others.
     pub(crate) heirs: Vec<(String, String)>,
-    /// Foreign keys between the mapping's tables that change rows when the row is deleted to which
-    /// they refer.
+    /// Foreign keys between the mapping's tables that change rows when the row to which they refer is
+    /// deleted or gets another key.
     pub(crate) dependencies: Vec<ForeignKey>,
 }
 
@@ -85,15 +85,16 @@ pub(crate) struct ForeignKey {
     pub(crate) refers_to: String,
     /// Columns of the table, and of the table to which they refer, by PostgreSQL's names.
     pub(crate) columns: Vec<(String, String)>,
-    pub(crate) on_delete: OnDelete,
+    pub(crate) on_delete: ForeignKeyAction,
+    pub(crate) on_update: ForeignKeyAction,
 }
 
-/// What happens to a row if the row is deleted to which it refers.
+/// What happens to a row if the row to which it refers is deleted, or gets another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnDelete {
-    /// The delete is refused.
+pub(crate) enum ForeignKeyAction {
+    /// The change is refused.
     Refuse,
-    /// The row is deleted, too.
+    /// The row is deleted too, or gets the new key.
     Cascade,
     /// Its columns are set to another value.
     Set,
@@ -111,7 +112,7 @@ pub(crate) async fn foreign_keys<C: GenericClient + Sync>(
         )
     };
     let sql = format!(
-        "SELECT own.relname::text, other.relname::text, f.confdeltype::text, {}, {}
+        "SELECT own.relname::text, other.relname::text, f.confdeltype::text, f.confupdtype::text, {}, {}
          FROM pg_constraint f JOIN pg_class own ON own.oid = f.conrelid JOIN pg_class other ON other.oid = f.confrelid
          JOIN pg_namespace n ON n.oid = own.relnamespace
          WHERE f.contype = 'f' AND n.nspname = $1 AND other.relnamespace = n.oid AND f.conparentid = 0
@@ -121,14 +122,15 @@ pub(crate) async fn foreign_keys<C: GenericClient + Sync>(
     );
     let rows = client.query(&sql, &[&schema]).await.map_err(source_failure)?;
     let foreign_key = |row: &tokio_postgres::Row| {
-        let (own, other): (Vec<String>, Vec<String>) = (row.get(3), row.get(4));
-        let on_delete = match row.get(2) {
-            "c" => OnDelete::Cascade,
-            "n" | "d" => OnDelete::Set,
-            _ => OnDelete::Refuse,
+        let (own, other): (Vec<String>, Vec<String>) = (row.get(4), row.get(5));
+        let action = |place: usize| match row.get(place) {
+            "c" => ForeignKeyAction::Cascade,
+            "n" | "d" => ForeignKeyAction::Set,
+            _ => ForeignKeyAction::Refuse,
         };
         let columns = own.into_iter().zip(other).collect();
-        ForeignKey { table: row.get(0), refers_to: row.get(1), columns, on_delete }
+        let (on_delete, on_update) = (action(2), action(3));
+        ForeignKey { table: row.get(0), refers_to: row.get(1), columns, on_delete, on_update }
     };
     Ok(rows.iter().map(foreign_key).collect())
 }
@@ -204,7 +206,8 @@ impl Schema {
         let is_owned = |table: &str| mapping.owned().any(|owned| owned.name == table);
         let mut dependencies = foreign_keys(client, name).await?;
         dependencies.retain(|found| {
-            found.on_delete != OnDelete::Refuse && is_owned(&found.table) && is_owned(&found.refers_to)
+            let changes = [found.on_delete, found.on_update].iter().any(|action| *action != ForeignKeyAction::Refuse);
+            changes && is_owned(&found.table) && is_owned(&found.refers_to)
         });
         let restricted = restricted_columns(client, name).await?;
         let mut heirs = heirs(client, name).await?;

@@ -23,11 +23,12 @@ const SCHEMA: &str = r#"
         PRIMARY KEY ("user", "at", "id")) PARTITION BY RANGE ("at");
     CREATE TABLE order_old PARTITION OF "order" FOR VALUES FROM (MINVALUE) TO ('2025-01-01');
     CREATE TABLE order_new PARTITION OF "order" DEFAULT;
-    CREATE TABLE "Tree node" (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), "user" text NOT NULL, parent uuid, label citext NOT NULL DEFAULT 'node',
+    CREATE TABLE "Tree node" (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), "user" text NOT NULL, parent uuid, label citext NOT NULL DEFAULT 'node', slug text UNIQUE,
         UNIQUE (id, "user"), FOREIGN KEY (parent, "user") REFERENCES "Tree node" (id, "user") ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED);
     CREATE TABLE days (owner text, day date, address inet, raw bytea, note text, PRIMARY KEY (owner, day, address, raw));
     CREATE TABLE letters (id bigint PRIMARY KEY, sender text, receiver text REFERENCES "User" ON DELETE SET NULL ON UPDATE CASCADE, body text,
-        replaces bigint REFERENCES letters ON DELETE SET NULL, CHECK (body <> ''));
+        replaces bigint REFERENCES letters ON DELETE SET NULL,
+        topic text REFERENCES "Tree node" (slug) ON UPDATE CASCADE ON DELETE SET NULL, CHECK (body <> ''));
     CREATE INDEX ON letters (receiver);
     CREATE VIEW everybody AS SELECT * FROM "User";
     INSERT INTO "User" ("select", "this", mood) VALUES ('a''b"c\d', 'quotes', 'it''s bad'), ('50%_#é 🌊', 'signs', NULL), (' spaced ', 'spaces', 'good'),
@@ -78,7 +79,7 @@ attributes = { Before = "{before}", After = "{after | json}", Spot = "{spot | js
 
 [tables."Tree node"]
 owner = { kind = "user", column = "user" }
-columns = { id = "key", user = "key", parent = "key", label = "text" }
+columns = { id = "key", user = "key", parent = "key", label = "text", slug = "text" }
 joins.above = { table = "Tree node", on = { id = "parent" }, one = true }
 joins.below = { table = "Tree node", on = { parent = "id" }, order = ["label"] }
 [[tables."Tree node".items]]
@@ -101,13 +102,13 @@ attributes = { Note = "{note}" }
 # A letter has two owners: it moves with its sender, and its receiver is joined.
 [tables.letters]
 owner = { kind = "user", column = "sender" }
-columns = { id = "integer", sender = "key", receiver = "key", body = "text", replaces = "integer" }
+columns = { id = "integer", sender = "key", receiver = "key", body = "text", replaces = "integer", topic = "text" }
 joins.to = { table = "User", on = { select = "receiver" }, one = true }
 joins.earlier = { table = "letters", on = { id = "replaces" }, one = true }
 [[tables.letters.items]]
 type = "letter"
 key = { PK = "USER#{sender}", SK = "LETTER#{id}" }
-attributes = { To = "{to.this}", Body = "{body}", Earlier = "{earlier.body}" }
+attributes = { To = "{to.this}", Body = "{body}", Earlier = "{earlier.body}", Topic = "{topic}" }
 "##;
 
 /// Changes by programs that know nothing of the migration.
@@ -159,20 +160,27 @@ async fn unusual_names_types_and_references_move_there_and_back() {
                 json!({ "user": user, "at": "2025-06-01T10:00:00Z", "id": 7.5, "before": 41, "after": [1, null], "spot": { "x": 1 }, "size": "36:00", "bits": "1111" }),
             ),
             ("order", json!({ "user": user, "at": "infinity", "id": "12345678901234567890123456.789", "before": 1 })),
-            ("Tree node", json!({ "id": node(1), "user": user })),
+            ("Tree node", json!({ "id": node(1), "user": user, "slug": "old" })),
             ("Tree node", json!({ "id": node(2), "user": user, "parent": node(1), "label": "Leaf" })),
             ("Tree node", json!({ "id": node(1), "user": user, "label": format!("Root {to}") })),
             (
                 "days",
                 json!({ "owner": user, "day": "2025-03-01", "address": "::1", "raw": "\\x01", "note": "a 'note'" }),
             ),
-            ("letters", json!({ "id": -5, "sender": user, "receiver": " spaced ", "body": to })),
-            ("letters", json!({ "id": -6, "sender": "50%_#é 🌊", "receiver": user, "body": to, "replaces": -5 })),
+            ("letters", json!({ "id": -5, "sender": user, "receiver": " spaced ", "body": to, "topic": "old" })),
+            (
+                "letters",
+                json!({ "id": -6, "sender": "50%_#é 🌊", "receiver": user, "body": to, "replaces": -5, "topic": "old" }),
+            ),
         ] {
             let written = writer.put(&row(table, json.clone())).await;
             let is_new = json["select"].as_str().is_some_and(|id| id.starts_with("new"));
             assert!(written.as_ref().is_ok_and(|found| *found == side || is_new), "{to} {json}: {written:?}");
         }
+        compared(&migration, to).await;
+        // The letters of both owners get the new slug, in PostgreSQL.
+        let renamed = row("Tree node", json!({ "id": node(1), "user": user, "slug": format!("new {to}") }));
+        assert_eq!(writer.put(&renamed).await.unwrap(), Side::Postgres, "{to}");
         compared(&migration, to).await;
         // PostgreSQL would refuse these rows, and their owners would be stuck.
         for (table, json) in [

@@ -201,6 +201,12 @@ impl Dynamo {
         Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
+    /// Whether one transaction takes all writes of a change, beside its fence.
+    pub(super) fn takes_at_once(writes: &ItemWrites) -> bool {
+        let bytes: usize = writes.puts.values().map(Item::bytes).sum();
+        writes.puts.len() + writes.deletes.len() <= WRITES_MAX && bytes <= BYTES_MAX
+    }
+
     /// Writes a change and its fence in one transaction. A change of many or large items is written
     /// in several transactions, each under the same condition.
     pub(super) async fn write(

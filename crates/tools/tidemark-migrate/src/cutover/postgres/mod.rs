@@ -19,7 +19,7 @@ use super::ownership::Ownership;
 use super::plan::{Phase, Plan};
 use crate::mapping::{Mapping, Table};
 use crate::row::Row;
-use crate::source::{Schema, check_unchanged, literal, quoted, source_failure};
+use crate::source::{Schema, check_unchanged, literal, quoted, set_formats, source_failure};
 use crate::{Failure, FailureKind};
 
 /// The error code that the triggers raise if PostgreSQL does not own the user.
@@ -64,6 +64,8 @@ impl Postgres {
 
     /// The same for a rollback, also if the tables have changed since.
     pub(crate) async fn open_changed(client: Client, schema: &str, mapping: &Arc<Mapping>) -> Result<Self, Failure> {
+        // With another time zone, the same row would become other items.
+        set_formats(&client).await?;
         let schema = Arc::new(Schema::read(&client, schema, mapping).await?);
         Ok(Self { client: Arc::new(client), schema })
     }

@@ -11,12 +11,12 @@ use crate::cutover::ownership::Ownership;
 use crate::mapping::Table;
 use crate::mapping::related::{Similar, plain};
 use crate::row::{Cell, Row};
-use crate::source::{OnDelete, literal};
+use crate::source::{ForeignKey, ForeignKeyAction, literal};
 
-/// What PostgreSQL does when a row is deleted to which other rows refer.
+/// What PostgreSQL does when a row is deleted to which other rows refer, or gets another key.
 #[derive(Debug)]
 pub(in crate::cutover) struct Dependents {
-    /// The rows that are deleted, too.
+    /// The rows that are deleted too, or get the new key.
     pub(in crate::cutover) rows: Vec<Row>,
     /// The other owners whose rows are deleted or changed.
     pub(in crate::cutover) owners: BTreeSet<String>,
@@ -135,17 +135,29 @@ impl Postgres {
         Ok(all)
     }
 
-    /// The rows that PostgreSQL deletes or changes together with a row that is deleted. More than
-    /// `most` are not read.
+    /// Whether PostgreSQL gives rows that refer to this one its new key.
+    pub(in crate::cutover) fn changes_a_key(&self, before: &Row, after: &Row) -> bool {
+        let mut keys = self.schema.dependencies.iter();
+        keys.any(|key| {
+            let changed = |(_, theirs): &(String, String)| before.columns.get(theirs) != after.columns.get(theirs);
+            let of_table = key.refers_to == before.table.name && key.on_update != ForeignKeyAction::Refuse;
+            of_table && key.columns.iter().any(changed)
+        })
+    }
+
+    /// The rows that PostgreSQL deletes or changes together with a row that is deleted, or whose key
+    /// changes: `action` is the action of the foreign keys. More than `most` are not read.
     pub(in crate::cutover) async fn dependents(
         &self,
         user: &str,
         row: &Row,
+        action: fn(&ForeignKey) -> ForeignKeyAction,
         most: usize,
     ) -> Result<Dependents, Failure> {
         let (mut all, mut waiting, mut known) = (Dependents::default(), vec![row.clone()], BTreeSet::new());
         while let Some(row) = waiting.pop() {
             let of_table = self.schema.dependencies.iter().filter(|found| found.refers_to == row.table.name);
+            let of_table = of_table.filter(|found| action(found) != ForeignKeyAction::Refuse);
             for dependency in of_table.cloned().collect::<Vec<_>>() {
                 let table = table_of(&self.schema.mapping, &dependency.table)?;
                 let (mut filter, mut values) = (Vec::new(), Vec::new());
@@ -155,7 +167,7 @@ impl Postgres {
                 }
                 let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
                 let filter = format!("{} LIMIT {}", filter.join(" AND "), most + 1);
-                let is_deleted = dependency.on_delete == OnDelete::Cascade;
+                let is_deleted = action(&dependency) == ForeignKeyAction::Cascade;
                 for found in self.rows_where(&table, &filter, &parameters).await? {
                     let of_another = found.owner.as_deref() != Some(user);
                     all.is_plain &= is_deleted && !of_another;
