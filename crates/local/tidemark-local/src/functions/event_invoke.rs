@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -18,6 +19,12 @@ use crate::stack::EventInvoke;
 
 /// Maximum length of the error message in a dead letter.
 const ERROR_MESSAGE_CHARS_MAX: usize = 1_024;
+
+/// The waits of a throttled event double from the first to the longest.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>.
+const THROTTLE_DELAY: Duration = Duration::from_secs(1);
+const THROTTLE_DELAY_MAX: Duration = Duration::from_secs(300);
 
 /// The settings of all functions' asynchronous invocations.
 #[derive(Debug)]
@@ -34,6 +41,7 @@ enum Condition {
     Success,
     RetriesExhausted,
     EventAgeExceeded,
+    ZeroReservedConcurrency,
 }
 
 impl Condition {
@@ -42,6 +50,7 @@ impl Condition {
             Self::Success => "Success",
             Self::RetriesExhausted => "RetriesExhausted",
             Self::EventAgeExceeded => "EventAgeExceeded",
+            Self::ZeroReservedConcurrency => "ZeroReservedConcurrency",
         }
     }
 }
@@ -49,6 +58,7 @@ impl Condition {
 /// The last attempt of an invocation.
 struct Ended {
     condition: Condition,
+    /// How often the function ran.
     attempts: usize,
     last: Result<Invocation, InvokeError>,
 }
@@ -95,23 +105,35 @@ fn dead_letter_attributes(ended: &Ended) -> BTreeMap<String, String> {
 /// `None` if no record is due: the stack is stopping, or the payload is too large.
 async fn attempt(pool: &Arc<Pool>, payload: &Bytes, settings: &EventInvoke, mut work: Work) -> Option<(Ended, Work)> {
     let age_end = pool.clock().instant() + settings.age_max;
-    let delays = EVENT_RETRY_DELAYS.iter().take(settings.retries).copied().map(Some).chain([None]);
-    for (attempts, retry_delay) in (1..).zip(delays) {
+    let mut retry_delays = EVENT_RETRY_DELAYS.iter().copied().take(settings.retries);
+    let (mut attempts, mut throttle_delay) = (0, THROTTLE_DELAY);
+    loop {
         let last = pool.invoke(payload.clone()).await;
+        attempts += usize::from(last.is_ok());
         let ended = |condition, last, work| Some((Ended { condition, attempts, last }, work));
-        match &last {
+        let delay = match &last {
             Ok(Invocation { outcome: Ok(_), .. }) => return ended(Condition::Success, last, work),
+            Ok(_) => match retry_delays.next() {
+                Some(delay) => delay,
+                None => return ended(Condition::RetriesExhausted, last, work),
+            },
             Err(InvokeError::Stopping | InvokeError::TooLarge) => return None,
-            Ok(_) | Err(InvokeError::Throttled) => {}
-        }
-        let Some(delay) = retry_delay else { return ended(Condition::RetriesExhausted, last, work) };
+            Err(InvokeError::Throttled) if pool.function().reserved_concurrency == Some(0) => {
+                return ended(Condition::ZeroReservedConcurrency, last, work);
+            }
+            // The function did not run, so that this is no retry.
+            Err(InvokeError::Throttled) => {
+                let delay = throttle_delay;
+                throttle_delay = (delay * 2).min(THROTTLE_DELAY_MAX);
+                delay
+            }
+        };
         let next = pool.clock().instant() + delay;
         work = work.rest_until(next.min(age_end)).await;
         if next > age_end {
             return ended(Condition::EventAgeExceeded, last, work);
         }
     }
-    None
 }
 
 /// The record of an invocation.

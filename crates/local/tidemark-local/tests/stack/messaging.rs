@@ -261,6 +261,42 @@ Failed:
 }
 
 #[tokio::test]
+async fn throttled_asynchronous_invocation_uses_up_no_retry() {
+    let config = "ReservedConcurrentExecutions: 1\nEventInvokeConfig: { MaximumRetryAttempts: 0 }";
+    let stage = Stage::new(config, "");
+    let running = stage.start().await;
+    let pool = running.admin.functions.get("the-test_function").unwrap();
+    let invoke = || running.admin.functions.invoke_event(pool, r#"{"do":"wait"}"#.into());
+    invoke();
+    stage.until("the first invocation", |stage| stage.recording().len() == 1).await;
+    invoke();
+    until("a throttled attempt", || pool.metrics().of(pool.subject()).contains_key("Throttles")).await;
+    stage.open_gate();
+    stage.until("the second invocation", |stage| stage.recording().len() == 2).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn event_for_a_function_without_concurrency_fails_at_once() {
+    let config = "
+ReservedConcurrentExecutions: 0
+EventInvokeConfig: { DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Failures.Arn } } }
+";
+    let stage = Stage::new(config, "");
+    let running = stage.start().await;
+    let pool = running.admin.functions.get("the-test_function").unwrap();
+    running.admin.functions.invoke_event(pool, "{}".into());
+    let message = crate::queues::receive(&running, "failures").await.remove(0);
+    let record: Value = serde_json::from_str(message["Body"].as_str().unwrap()).unwrap();
+    let context = &record["requestContext"];
+    assert_eq!(
+        (&context["condition"], &context["approximateInvokeCount"]),
+        (&json!("ZeroReservedConcurrency"), &json!(0))
+    );
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn test_event_pattern_judges_patterns_and_events() {
     let stage = Stage::new("", EVENTS);
     let running = stage.start().await;
