@@ -235,25 +235,27 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
         MANAGED_POLICY => "ManagedPolicyName",
         _ => return None,
     };
-    match resource.get("Properties").and_then(|properties| properties.get(property)) {
-        Some(name) => resolver.text(name),
-        None if is_fifo(kind, resource) => Some(format!("{}-{id}.fifo", arn::stack_name())),
-        // A bucket's name is part of a domain name, which has at most 63 characters.
-        None if kind == BUCKET => {
-            Some(format!("{}-{id}", arn::stack_name()).to_ascii_lowercase().chars().take(63).collect())
-        }
-        None => Some(format!("{}-{id}", arn::stack_name())),
-    }
+    let own = resource.get("Properties").and_then(|properties| properties.get(property));
+    // A name may be `AWS::NoValue`.
+    own.and_then(|name| resolver.text(name)).or_else(|| {
+        let made_up = format!("{}-{id}", arn::stack_name());
+        Some(match kind {
+            QUEUE | TOPIC if is_fifo(resolver, kind, resource) => format!("{made_up}.fifo"),
+            // A bucket's name is part of a domain name, which has at most 63 characters.
+            BUCKET => made_up.to_ascii_lowercase().chars().take(63).collect(),
+            _ => made_up,
+        })
+    })
 }
 
-fn is_fifo(kind: &str, resource: &Node) -> bool {
+fn is_fifo(resolver: &Resolver<'_>, kind: &str, resource: &Node) -> bool {
     let property = match kind {
         QUEUE => "FifoQueue",
         TOPIC => "FifoTopic",
         _ => return false,
     };
     let fifo = resource.get("Properties").and_then(|properties| properties.get(property));
-    fifo.and_then(Node::as_text) == Some("true")
+    fifo.and_then(|fifo| resolver.text(fifo)).as_deref() == Some("true")
 }
 
 /// The value of `Ref`.
@@ -272,10 +274,10 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
         | REST_RESOURCE | REST_METHOD | REST_DEPLOYMENT | REST_AUTHORIZER | REST_VALIDATOR | REST_RESPONSE => {
             Some(id.to_owned())
         }
-        REST_MODEL => match resource.get("Properties").and_then(|own| own.get("Name")) {
-            Some(name) => resolver.text(name),
-            None => Some(id.to_owned()),
-        },
+        REST_MODEL => {
+            let name = resource.get("Properties").and_then(|own| own.get("Name"));
+            Some(name.and_then(|name| resolver.text(name)).unwrap_or_else(|| id.to_owned()))
+        }
         GATEWAY_STAGE | REST_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(crate::queues::url(&name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),

@@ -51,6 +51,27 @@ fn a_resource_whose_condition_does_not_hold_is_not_created() {
 }
 
 #[test]
+fn a_name_whose_condition_does_not_hold_is_made_up() {
+    let none = "!If [Never, own, !Ref AWS::NoValue]";
+    let yaml = format!(
+        "Conditions: {{ Never: !Equals [a, b] }}
+Resources:
+{}      FunctionName: {none}
+      Environment: {{ Variables: {{ BUCKET: !Ref Files }} }}
+  Files: {{ Type: AWS::S3::Bucket, Properties: {{ BucketName: {none} }} }}
+  Things: {{ Type: AWS::Serverless::SimpleTable, Properties: {{ TableName: {none} }} }}
+  Jobs: {{ Type: AWS::SQS::Queue, Properties: {{ QueueName: {none}, FifoQueue: !If [Never, false, true] }} }}
+",
+        function("{}")
+    );
+    let stack = read(&yaml, &BTreeMap::new()).unwrap().stack;
+    assert_eq!(stack.functions[0].name, "tidemark-local-Worker");
+    assert_eq!(stack.functions[0].environment["BUCKET"], "tidemark-local-files");
+    assert_eq!((&*stack.tables[0].name, &*stack.buckets[0].name), ("tidemark-local-Things", "tidemark-local-files"));
+    assert_eq!(stack.queues[0].name, "tidemark-local-Jobs.fifo");
+}
+
+#[test]
 fn a_reference_to_a_secret_is_its_arn() {
     let resources = format!(
         "  Key:
