@@ -92,6 +92,34 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// The items of a list, or the one value in its place, without the `If` around the list and around
+    /// an item. What is inside an item is not resolved.
+    pub(super) fn chosen_items<'n>(&self, list: &'n Node) -> Vec<&'n Node> {
+        let list = self.chosen(list);
+        let items = list.map(|list| list.items().unwrap_or(std::slice::from_ref(list)));
+        items.unwrap_or_default().iter().filter_map(|item| self.chosen(item)).collect()
+    }
+
+    /// The node without the `If` around it; `None` for `AWS::NoValue`.
+    pub(super) fn chosen<'n>(&self, node: &'n Node) -> Option<&'n Node> {
+        match node.intrinsic() {
+            Some(("Fn::If", argument)) => self.chosen(self.side(argument)?),
+            Some(("Ref", name)) if name.as_text() == Some("AWS::NoValue") => None,
+            _ => Some(node),
+        }
+    }
+
+    /// The value of an `If`, not resolved.
+    fn side<'n>(&self, argument: &'n Node) -> Option<&'n Node> {
+        let Some([condition, yes, no]) = argument.items() else {
+            return self.wrong(argument, "If takes a condition and two values");
+        };
+        let holds = self.holds(condition.as_text().unwrap_or_default(), condition);
+        // Check the unused side too: an error in it would appear only on another stage.
+        self.scan(if holds { no } else { yes });
+        Some(if holds { yes } else { no })
+    }
+
     /// Whether a resource is made: its condition holds. Records missing names in `DependsOn`.
     pub(super) fn is_made(&self, resource: &Node) -> bool {
         let depends_on = resource.get("DependsOn");
@@ -196,15 +224,7 @@ impl<'a> Resolver<'a> {
                 Some((resource, name)) => self.attribute(node, &resource, &name),
                 None => self.wrong(argument, "GetAtt takes a resource and an attribute"),
             },
-            "Fn::If" => {
-                let Some([condition, yes, no]) = argument.items() else {
-                    return self.wrong(argument, "If takes a condition and two values");
-                };
-                let holds = self.holds(condition.as_text().unwrap_or_default(), condition);
-                // Check the unused side too: an error in it would appear only on another stage.
-                self.scan(if holds { no } else { yes });
-                self.resolve(if holds { yes } else { no })
-            }
+            "Fn::If" => self.resolve(self.side(argument)?),
             "Fn::Join" => {
                 let Some([separator, list]) = argument.items() else {
                     return self.wrong(argument, "Join takes a separator and a list");

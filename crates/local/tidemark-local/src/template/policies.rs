@@ -34,12 +34,11 @@ impl PolicyParts {
     /// Reads a role.
     pub(super) fn add_role(&mut self, id: &str, resource: &Node, properties: &Properties<'_>) {
         let resolver = properties.resolver;
-        let managed = properties.raw("ManagedPolicyArns").map(|list| list.items().unwrap_or_default().to_vec());
-        let managed = managed.unwrap_or_default().into_iter().filter_map(|node| Some((resolver.text(&node)?, node)));
-        let managed = managed.collect();
+        let managed = properties.list("ManagedPolicyArns").into_iter();
+        let managed = managed.filter_map(|node| Some((resolver.text(&node)?, node))).collect();
         let mut statements = Vec::new();
-        let policies = properties.raw("Policies").and_then(Node::items).unwrap_or_default();
-        for policy in policies {
+        let policies = properties.raw("Policies").map(|list| resolver.chosen_items(list));
+        for policy in policies.unwrap_or_default() {
             let policy = Properties::new(resolver, policy);
             let name = format!("{id}: {}", policy.required("PolicyName").unwrap_or_default());
             statements.extend(document(&name, &policy));
@@ -67,7 +66,7 @@ impl PolicyParts {
     /// Reads the permissions of a function, and returns its role: `Role`, or the role that SAM
     /// makes of `Policies`. SAM ignores `Policies` beside `Role`.
     pub(super) fn role_of(&mut self, function: &Function, properties: &Properties<'_>) -> Option<String> {
-        let policies = properties.raw("Policies").cloned();
+        let policies = properties.raw("Policies");
         if let Some(place) = properties.raw("Role") {
             self.wanted.extend(function.role.clone().map(|role| (role, place.clone())));
             return function.role.clone();
@@ -91,15 +90,14 @@ impl PolicyParts {
         if !function.queue_mappings.is_empty() {
             managed.push(("AWSLambdaSQSQueueExecutionRole".to_owned(), place.clone()));
         }
-        let policies = policies.map(|node| node.items().unwrap_or(std::slice::from_ref(&node)).to_vec());
-        for policy in policies.unwrap_or_default() {
-            let Some((name, parameters)) = policy_template(&policy) else {
-                match resolver.resolve(&policy) {
+        for policy in policies.map(|list| resolver.chosen_items(list)).unwrap_or_default() {
+            let Some((name, parameters)) = policy_template(policy) else {
+                match resolver.resolve(policy) {
                     None => {}
                     Some(node) if node.entries().is_empty() => {
-                        managed.extend(resolver.text(&node).map(|name| (name, policy)));
+                        managed.extend(resolver.text(&node).map(|name| (name, policy.clone())));
                     }
-                    Some(_) => statements.extend(self::statements(&id, &Properties::new(resolver, &policy))),
+                    Some(_) => statements.extend(self::statements(&id, &Properties::new(resolver, policy))),
                 }
                 continue;
             };
@@ -188,7 +186,7 @@ fn known_statement(policy: &str, known: KnownStatement, value: &str, line: usize
 
 /// The statements of a `PolicyDocument`.
 fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
-    let Some(document) = properties.raw("PolicyDocument") else {
+    let Some(document) = properties.raw("PolicyDocument").and_then(|node| properties.resolver.chosen(node)) else {
         properties.resolver.problems.missing(&properties.node, "PolicyDocument is missing");
         return Vec::new();
     };
@@ -196,16 +194,10 @@ fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
 }
 
 fn statements(policy: &str, document: &Properties<'_>) -> Vec<Statement> {
-    let statements = document.raw("Statement").map(|node| node.items().unwrap_or(std::slice::from_ref(node)).to_vec());
-    document.finish("AWS::IAM::Policy.PolicyDocument");
-    let statements = statements.unwrap_or_default();
     let resolver = document.resolver;
-    // A whole statement may depend on a condition.
-    let resolved = statements.iter().filter_map(|node| match node.intrinsic() {
-        Some(_) => resolver.resolve(node),
-        None => Some(node.clone()),
-    });
-    resolved.filter_map(|node| statement(policy, &Properties::new(resolver, &node))).collect()
+    let statements = document.raw("Statement").map(|list| resolver.chosen_items(list)).unwrap_or_default();
+    document.finish("AWS::IAM::Policy.PolicyDocument");
+    statements.into_iter().filter_map(|node| statement(policy, &Properties::new(resolver, node))).collect()
 }
 
 /// A statement; none if it denies calls under a condition that is not known here.
@@ -222,7 +214,8 @@ fn statement(policy: &str, properties: &Properties<'_>) -> Option<Statement> {
                 .unsupported(node, format!("{name} is not supported on this machine: list what the statement allows"));
         }
     }
-    let read = properties.raw("Condition").map(|node| conditions(properties.resolver, node)).unwrap_or_default();
+    let read = properties.raw("Condition").and_then(|node| properties.resolver.chosen(node));
+    let read = read.map(|node| conditions(properties.resolver, node)).unwrap_or_default();
     let statement = Statement {
         policy: policy.to_owned(),
         line: properties.node.line,
@@ -246,8 +239,7 @@ fn one_or_more(properties: &Properties<'_>, name: &str) -> Vec<String> {
 }
 
 fn texts(resolver: &Resolver<'_>, node: &Node) -> Vec<String> {
-    let items = node.items().unwrap_or(std::slice::from_ref(node));
-    items.iter().filter_map(|item| text(resolver, item)).collect()
+    resolver.chosen_items(node).into_iter().filter_map(|item| text(resolver, item)).collect()
 }
 
 /// The text; for a table's stream, an ARN that matches any stream of the table.

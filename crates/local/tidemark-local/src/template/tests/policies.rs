@@ -111,6 +111,46 @@ fn the_policies_of_a_function_become_its_role() {
 }
 
 #[test]
+fn conditional_policies_and_statements_are_read() {
+    let either = |yes: &str| format!("!If [Always, {yes}, !Ref AWS::NoValue]");
+    let allow = |action: &str| format!("{{ Effect: Allow, Action: '{action}', Resource: !GetAtt Clicks.StreamArn }}");
+    let inline = |action: &str| {
+        let statements = either(&format!("[{}]", either(&allow(action))));
+        format!("{{ PolicyName: own, PolicyDocument: {{ Statement: {statements} }} }}")
+    };
+    let items = [
+        either("{ DynamoDBReadPolicy: { TableName: !Ref Clicks } }"),
+        either(&format!("{{ Statement: {} }}", allow("a:b"))),
+        either("AmazonSQSFullAccess"),
+        "!If [Never, AmazonSNSFullAccess, !Ref AWS::NoValue]".to_owned(),
+    ];
+    let policies = format!("Policies: {}\n      Runtime:", either(&format!("[{}]", items.join(", "))));
+    let yaml = format!(
+        "Conditions: {{ Always: !Equals [a, a], Never: !Equals [a, b] }}
+Resources:
+{}{}
+  Role:
+    Type: AWS::IAM::Role
+    Properties:
+      AssumeRolePolicyDocument: {{}}
+      ManagedPolicyArns: {}
+      Policies: {}
+",
+        super::TABLE,
+        function("{}").replace("Runtime:", &policies),
+        either(&format!("[{}, {}]", either("'arn:aws:iam::aws:policy/AmazonSQSFullAccess'"), "!Ref AWS::NoValue")),
+        either(&format!("[{}]", either(&inline("c:d")))),
+    );
+    let stack = super::read(&yaml, &Default::default()).unwrap_or_else(|error| panic!("{error}")).stack;
+    let of = |id: &str| &stack.roles.iter().find(|role| role.logical_id == id).unwrap().statements;
+    let actions = |id: &str| of(id).iter().map(|statement| statement.actions[0].as_str()).collect::<Vec<_>>();
+    assert_eq!(actions("WorkerRole")[1..], ["a:b", "sqs:*"]);
+    assert_eq!(of("WorkerRole")[0].policy, "DynamoDBReadPolicy");
+    assert_eq!(actions("Role"), ["c:d", "sqs:*"]);
+    assert!(of("Role")[0].resources[0].ends_with("table/clicks-us-east-1/stream/*"), "{:?}", of("Role"));
+}
+
+#[test]
 fn function_without_policies_gets_only_sams_mapping_policies() {
     let plain = stack(&function("{}"));
     assert_eq!(plain.roles[0].statements, []);
