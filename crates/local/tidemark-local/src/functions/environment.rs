@@ -96,7 +96,7 @@ pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, 
 
 /// All variables of one instance, except `AWS_LAMBDA_RUNTIME_API`.
 ///
-/// Lambda's variables override the template's: on AWS these names are reserved.
+/// The variables that Lambda reserves override the template's.
 #[must_use]
 pub fn variables(
     function: &Function,
@@ -115,6 +115,10 @@ pub fn variables(
     if let Some(bundle) = openssl_probe::probe().cert_file {
         variables.insert("SSL_CERT_FILE".to_owned(), bundle.to_string_lossy().into_owned());
     }
+    // Lambda does not reserve these.
+    for (name, value) in [("NO_COLOR", "1"), ("TZ", ":UTC"), ("LANG", "en_US.UTF-8")] {
+        variables.insert(name.to_owned(), value.to_owned());
+    }
     variables.extend(function.environment.clone());
     let task_root = task_root.to_string_lossy().into_owned();
     variables.extend(of_services(endpoints));
@@ -127,14 +131,11 @@ pub fn variables(
         ("AWS_LAMBDA_LOG_STREAM_NAME", format!("local/[$LATEST]{instance:08}")),
         // Text, because people read the stack's output. The template selects JSON for CloudWatch.
         ("AWS_LAMBDA_LOG_FORMAT", "Text".to_owned()),
-        ("NO_COLOR", "1".to_owned()),
         ("AWS_EXECUTION_ENV", "AWS_Lambda_provided.al2023".to_owned()),
         ("AWS_ACCESS_KEY_ID", endpoints.identity.of_function(&function.name).access_key_id),
         ("LAMBDA_TASK_ROOT", task_root.clone()),
         ("LAMBDA_RUNTIME_DIR", task_root),
         ("_HANDLER", "bootstrap".to_owned()),
-        ("TZ", ":UTC".to_owned()),
-        ("LANG", "en_US.UTF-8".to_owned()),
     ];
     variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
     variables.extend(endpoints.outbound_allow.clone().map(|allowed| (OUTBOUND_ALLOW.to_owned(), allowed)));
@@ -173,4 +174,25 @@ pub(crate) fn of_services(endpoints: &Endpoints) -> BTreeMap<String, String> {
     ];
     let optional = optional.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
     known.into_iter().chain(optional).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_time_zone_and_language_replace_lambdas() {
+        let of = |own: &str| {
+            let yaml = format!(
+                "Resources: {{ F: {{ Type: AWS::Serverless::Function, Properties: {{ Runtime: provided.al2023, Environment: {{ Variables: {own} }} }} }} }}"
+            );
+            let stack = crate::template::read(&yaml, &BTreeMap::new()).expect("a template").stack;
+            let endpoints = Endpoints::of_stack("http://stack", "http://engine", Identity::local());
+            let all = variables(&stack.functions[0], &endpoints, Path::new("/task"), 0);
+            ["TZ", "LANG", "NO_COLOR", "LAMBDA_TASK_ROOT"].map(|name| all[name].clone())
+        };
+        assert_eq!(of("{ A: b }"), [":UTC", "en_US.UTF-8", "1", "/task"]);
+        let own = "{ TZ: Europe/Berlin, LANG: de_DE.UTF-8, NO_COLOR: '', LAMBDA_TASK_ROOT: /other }";
+        assert_eq!(of(own), ["Europe/Berlin", "de_DE.UTF-8", "", "/task"]);
+    }
 }
