@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::files::Files;
 use super::known_properties::{self, Mark};
 use super::problems::Problems;
-use super::resources;
 use super::yaml::{Node, NodeKind};
+use super::{globals, resources};
 
 /// The transform that allows loops.
 pub(super) const LANGUAGE_EXTENSIONS: &str = "AWS::LanguageExtensions";
@@ -194,7 +194,8 @@ fn converted(section: &Node, problems: &Problems) -> Node {
             };
             (name.clone(), value)
         });
-        (id.clone(), resource.with(NodeKind::Map(entries.collect())))
+        // They are SAM's.
+        (id.clone(), globals::ignored(&resource.with(NodeKind::Map(entries.collect()))))
     });
     section.with(NodeKind::Map(resources.collect()))
 }

@@ -39,6 +39,13 @@ fn with_globals(section: &Node, globals: &Node) -> Node {
     section.with(NodeKind::Map(resources.collect()))
 }
 
+/// The resource without any `Globals`.
+pub(super) fn ignored(resource: &Node) -> Node {
+    let others = resource.entries().iter().filter(|(name, _)| name != "IgnoreGlobals").cloned();
+    let all = ("IgnoreGlobals".to_owned(), resource.text("*"));
+    resource.with(NodeKind::Map(others.chain([all]).collect()))
+}
+
 /// The shared properties without those that `IgnoreGlobals` of the resource names, or none of them.
 fn wanted(shared: &Node, resource: &Node) -> Option<Node> {
     let Some(ignored) = resource.get("IgnoreGlobals") else { return Some(shared.clone()) };

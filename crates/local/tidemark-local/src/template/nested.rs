@@ -202,7 +202,8 @@ fn moved(root: &Node, folder: &Path) -> Node {
     };
     change(root, &|section, node| match section {
         "Resources" => change(node, &|_, resource| {
-            change(resource, &|name, node| match name {
+            // The parent's are not theirs.
+            change(&globals::ignored(resource), &|name, node| match name {
                 "Properties" => change(node, &|name, node| match name {
                     "CodeUri" | "DefinitionUri" => with_folder(node),
                     _ => node.clone(),

@@ -51,6 +51,7 @@ fn loop_that_is_malformed_or_endless_is_refused() {
 #[test]
 fn cloudformations_function_and_global_table_are_read() {
     let yaml = "
+Globals: { Function: { MemorySize: 512, Environment: { Variables: { SHARED: x } } } }
 Resources:
   Role: { Type: AWS::IAM::Role, Properties: { AssumeRolePolicyDocument: {} } }
   Dead: { Type: AWS::SQS::Queue }
@@ -80,6 +81,7 @@ Resources:
     let function = &stack.functions[0];
     assert_eq!((function.binary.as_deref(), function.timeout.as_secs(), function.routes.len()), (Some("fn"), 7, 1));
     assert_eq!(function.environment["TABLE"], "things");
+    assert_eq!((function.memory_size_mib, function.environment.len()), (128, 1), "Globals are SAM's");
     assert!(stack.messaging.event_invokes.contains_key("Fn"), "its dead letters");
     assert_eq!(stack.tables[0].name, "things");
     let left = ignored(yaml);

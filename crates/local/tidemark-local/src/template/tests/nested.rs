@@ -72,6 +72,16 @@ fn nested_stack_gets_parameters_and_gives_outputs() {
 }
 
 #[test]
+fn nested_stack_has_only_its_own_globals() {
+    let parent = format!("Globals: {{ Function: {{ Timeout: 9, Handler: parents }} }}\n{PARENT}");
+    let child = format!("Globals: {{ Function: {{ Timeout: 8 }} }}\n{CHILD}");
+    let read = read_files(&[("template.yaml", &parent), ("child/template.yaml", &child)]);
+    let stack = read.unwrap_or_else(|error| panic!("{error}")).stack;
+    let of = |number: usize| (stack.functions[number].timeout.as_secs(), stack.functions[number].handler.as_str());
+    assert_eq!((of(0), of(1)), ((8, ""), (9, "parents")));
+}
+
+#[test]
 fn nested_stack_without_its_file_or_parameter_is_refused() {
     let problem = |parent: &str, child: &str| {
         let error = read_files(&[("template.yaml", parent), ("child/template.yaml", child)]).unwrap_err();
