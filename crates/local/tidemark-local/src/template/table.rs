@@ -8,8 +8,7 @@ use super::yaml::Node;
 use crate::stack::{Table, Waiting};
 
 /// The properties that CloudFormation and `CreateTable` spell in the same way.
-const PASSED_ON: [&str; 5] =
-    ["AttributeDefinitions", "KeySchema", "BillingMode", "ProvisionedThroughput", "LocalSecondaryIndexes"];
+const PASSED_ON: [&str; 4] = ["AttributeDefinitions", "KeySchema", "BillingMode", "LocalSecondaryIndexes"];
 
 /// Reads a table.
 pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Table> {
@@ -20,6 +19,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
             create.insert(name.to_owned(), json(&node));
         }
     }
+    create.extend(throughput(properties));
     for required in ["KeySchema", "AttributeDefinitions"] {
         if !create.contains_key(required) {
             properties.resolver.problems.missing(resource, format!("{required} is missing"));
@@ -104,11 +104,24 @@ fn waiting_items(waiting: &Properties<'_>) -> Option<Waiting> {
 fn index(table: &Properties<'_>, node: &Node) -> Value {
     let index = Properties::new(table.resolver, node);
     let mut entries = Map::new();
-    for name in ["IndexName", "KeySchema", "Projection", "ProvisionedThroughput"] {
+    for name in ["IndexName", "KeySchema", "Projection"] {
         if let Some(node) = index.get(name) {
             entries.insert(name.to_owned(), json(&node));
         }
     }
+    entries.extend(throughput(&index));
     index.finish("AWS::DynamoDB::Table.GlobalSecondaryIndexes[]");
     Value::Object(entries)
+}
+
+/// The capacity units of a table or an index. CloudFormation takes them as text too.
+fn throughput(owner: &Properties<'_>) -> Option<(String, Value)> {
+    let units = owner.map("ProvisionedThroughput")?;
+    let mut read = Map::new();
+    for name in ["ReadCapacityUnits", "WriteCapacityUnits"] {
+        units.required(name);
+        read.extend(units.integer(name, 1..=i64::MAX).map(|count| (name.to_owned(), count.into())));
+    }
+    units.finish("AWS::DynamoDB::Table.ProvisionedThroughput");
+    Some(("ProvisionedThroughput".to_owned(), read.into()))
 }

@@ -134,6 +134,32 @@ fn every_setting_of_a_stream_event_is_read() {
 }
 
 #[test]
+fn capacity_units_may_be_text_but_must_be_numbers() {
+    let yaml = "Parameters: { Units: { Type: String, Default: '7' } }
+Resources:
+  Things:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      AttributeDefinitions: [{ AttributeName: id, AttributeType: S }]
+      KeySchema: [{ AttributeName: id, KeyType: HASH }]
+      ProvisionedThroughput: { ReadCapacityUnits: '5', WriteCapacityUnits: !Ref Units }
+      GlobalSecondaryIndexes:
+        - IndexName: i
+          KeySchema: [{ AttributeName: id, KeyType: HASH }]
+          Projection: { ProjectionType: ALL }
+          ProvisionedThroughput: { ReadCapacityUnits: 3, WriteCapacityUnits: '4' }
+";
+    let table = read(yaml, &BTreeMap::new()).unwrap().stack.tables.remove(0).create_table;
+    let units = |read: u32, write: u32| serde_json::json!({ "ReadCapacityUnits": read, "WriteCapacityUnits": write });
+    assert_eq!(table["ProvisionedThroughput"], units(5, 7));
+    assert_eq!(table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"], units(3, 4));
+    for (wrong, expected) in [("ReadCapacityUnits: many", "not many"), ("", "ReadCapacityUnits is missing")] {
+        let (_, message) = problem(&yaml.replace("ReadCapacityUnits: '5'", wrong).replace("{ , ", "{ "));
+        assert!(message.ends_with(expected), "{message}");
+    }
+}
+
+#[test]
 fn globals_are_merged_into_each_function_and_the_implicit_api() {
     let yaml = format!(
         "Globals:
