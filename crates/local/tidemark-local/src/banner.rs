@@ -164,6 +164,7 @@ mod tests {
             memory_size_mib: 256,
             timeout: Duration::from_secs(10),
             layers: Vec::new(),
+            alias: None,
             reserved_concurrency: None,
             role: None,
             routes: vec![Route::new("ServerlessHttpApi", "GET /stats/total", PayloadFormat::V2)],

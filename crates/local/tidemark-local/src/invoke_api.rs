@@ -19,7 +19,9 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use crate::functions::{FunctionError, FunctionResult, Functions, InvokeError, PAYLOAD_BYTES_MAX, Pool};
+use crate::functions::{
+    FunctionError, FunctionResult, Functions, InvokeError, PAYLOAD_BYTES_MAX, Pool, name_and_qualifier,
+};
 use crate::policies::{Policies, Request};
 use crate::rest_protocol::{self, error};
 use crate::{actions, arn, event_stream};
@@ -165,7 +167,11 @@ pub(crate) fn function<'a>(
         let message = format!("Function not found: {}", arn::function(name));
         return Err(error(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message).into());
     };
-    allow(policies, headers, action, arn::function(&pool.function().name))?;
+    let mut resource = arn::function(&pool.function().name);
+    if let (_, Some(qualifier)) = name_and_qualifier(name) {
+        resource = format!("{resource}:{qualifier}");
+    }
+    allow(policies, headers, action, resource)?;
     Ok(pool)
 }
 

@@ -149,13 +149,14 @@ impl Functions {
         pools.iter().flat_map(|pool| environment::portable(pool.function(), self.launcher.endpoints())).collect()
     }
 
-    /// A function by its binary's name, its own name, its ARN or its logical id.
+    /// A function by its binary's name, its own name, its ARN or its logical id. A version or an alias
+    /// may follow.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Pool>> {
-        let name = name.rsplit_once(":function:").map_or(name, |(_, name)| name);
-        let name = name.strip_suffix(":$LATEST").unwrap_or(name);
+        let (name, qualifier) = name_and_qualifier(name);
         let is = |pool: &&Arc<Pool>| pool.names().contains(&name) || pool.function().logical_id == name;
-        self.pools.iter().find(is)
+        let is_published = |pool: &&Arc<Pool>| qualifier.is_none_or(|wanted| pool.function().publishes(wanted));
+        self.pools.iter().find(is).filter(is_published)
     }
 
     /// Sets the retries and destinations of asynchronous invocations. Only the first call counts.
@@ -178,6 +179,12 @@ impl Functions {
         self.tasks.wait().await;
         self.launcher.stop().await;
     }
+}
+
+/// The name in a function's name or ARN, and the version or the alias behind it.
+pub(crate) fn name_and_qualifier(name: &str) -> (&str, Option<&str>) {
+    let name = name.rsplit_once(":function:").map_or(name, |(_, name)| name);
+    name.split_once(':').map_or((name, None), |(name, qualifier)| (name, Some(qualifier)))
 }
 
 /// The path of a function's binary in a folder.

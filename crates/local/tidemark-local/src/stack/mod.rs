@@ -115,6 +115,8 @@ pub struct Function {
     pub timeout: Duration,
     /// `Layers` that are named by an ARN.
     pub layers: Vec<String>,
+    /// `AutoPublishAlias`, resolved.
+    pub alias: Option<String>,
     /// `ReservedConcurrentExecutions`.
     pub reserved_concurrency: Option<u32>,
     /// The ARN of `Role`, or of the role that SAM makes of `Policies`. `None`: the role is not in
@@ -147,6 +149,16 @@ impl Function {
     #[must_use]
     pub fn time_limit(&self, usual: Duration) -> Duration {
         if self.is_debugged { DEBUG_TIME_MAX } else { usual }
+    }
+
+    /// Whether the function has this version or alias.
+    #[must_use]
+    pub fn publishes(&self, qualifier: &str) -> bool {
+        match qualifier {
+            "$LATEST" => true,
+            "1" => self.alias.is_some(),
+            _ => self.alias.as_deref() == Some(qualifier),
+        }
     }
 
     /// Whether the function's code is in a zip archive.

@@ -49,6 +49,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
             .unwrap_or(MEMORY_MIB_DEFAULT),
         timeout: properties.seconds("Timeout", 1..=TIMEOUT_S_MAX).unwrap_or(TIMEOUT_DEFAULT),
         layers: layers::read(properties),
+        alias: properties.text("AutoPublishAlias"),
         reserved_concurrency: properties.count("ReservedConcurrentExecutions", 0..=CONCURRENCY_MAX),
         role: properties.text("Role"),
         routes: Vec::new(),

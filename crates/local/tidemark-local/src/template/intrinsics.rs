@@ -58,15 +58,17 @@ impl<'a> Resolver<'a> {
     /// A resolver for the template `root`.
     pub(super) fn new(root: &'a Node, given: &BTreeMap<String, String>, problems: &'a Problems) -> Self {
         let section = |name: &str| root.get(name).map(Node::entries).unwrap_or_default();
-        Self {
+        let mut resolver = Self {
             problems,
             parameters: parameters::values(root.get("Parameters"), given, root, problems),
             conditions: section("Conditions"),
             mappings: section("Mappings"),
             resources: section("Resources"),
-            generated: resources::generated(section("Resources")),
+            generated: BTreeMap::new(),
             under_way: RefCell::default(),
-        }
+        };
+        resolver.generated = resources::generated(&resolver);
+        resolver
     }
 
     /// The value without intrinsic functions; `None` for `AWS::NoValue`, or after an error, which

@@ -161,18 +161,17 @@ pub(super) struct Generated {
 /// versions, aliases and URLs.
 ///
 /// Source: <https://github.com/aws/serverless-application-model/blob/develop/docs/internals/generated_resources.rst>.
-pub(super) fn generated(resources: &[(String, Node)]) -> BTreeMap<String, Generated> {
+pub(super) fn generated(resolver: &Resolver<'_>) -> BTreeMap<String, Generated> {
     let mut all = BTreeMap::new();
     let mut add = |id: String, reference: String, attributes: Vec<(&'static str, String)>| {
         all.insert(id, Generated { reference, attributes });
     };
-    for (id, resource) in resources {
+    for (id, resource) in resolver.resources {
         let kind = resource.get("Type").and_then(Node::as_text);
         let property = |name: &str| resource.get("Properties").and_then(|properties| properties.get(name));
         match kind {
             Some(FUNCTION) => {
-                let physical = property("FunctionName").and_then(Node::as_text).map(str::to_owned);
-                let physical = physical.unwrap_or_else(|| format!("{}-{id}", arn::stack_name()));
+                let function_arn = || arn::function(&name(resolver, id, FUNCTION, resource).unwrap_or_default());
                 if property("Role").is_none() {
                     let name = format!("{}-{id}Role", arn::stack_name());
                     let arn = format!("{}:role/{name}", arn::of_account("iam"));
@@ -180,11 +179,11 @@ pub(super) fn generated(resources: &[(String, Node)]) -> BTreeMap<String, Genera
                 }
                 if property("FunctionUrlConfig").is_some() {
                     let url = vec![("FunctionUrl", format!("https://{}/", arn::function_url_domain(id)))];
-                    add(format!("{id}Url"), arn::function(&physical), url);
+                    add(format!("{id}Url"), function_arn(), url);
                 }
-                if let Some(alias) = property("AutoPublishAlias").and_then(Node::as_text) {
-                    let version = format!("{}:1", arn::function(&physical));
-                    let qualified = format!("{}:{alias}", arn::function(&physical));
+                if let Some(alias) = property("AutoPublishAlias").and_then(|alias| resolver.text(alias)) {
+                    let version = format!("{}:1", function_arn());
+                    let qualified = format!("{}:{alias}", function_arn());
                     add(format!("{id}Version"), version, vec![("Version", "1".to_owned())]);
                     add(format!("{id}Alias{alias}"), qualified.clone(), Vec::new());
                     add(format!("{id}Alias"), qualified, Vec::new());

@@ -31,12 +31,16 @@ async fn environment(running: &RunningStack, function: &str) -> Response {
 
 #[tokio::test]
 async fn function_is_invoked_by_each_name_with_its_environment() {
-    let running = Stage::new("", "").start().await;
+    let running = Stage::new("AutoPublishAlias: live", "").start().await;
     for name in [
         "test_function",
         "the-test_function",
         "TestFunction",
         "arn:aws:lambda:us-east-1:000000000000:function:the-test_function",
+        "arn:aws:lambda:us-east-1:000000000000:function:the-test_function:live",
+        "the-test_function:live",
+        "the-test_function:1",
+        "the-test_function:$LATEST",
     ] {
         let response = invoke(&running, name, &json!({"do": "context"})).await;
         assert_eq!(response.headers()["x-amz-executed-version"], "$LATEST", "{name}");
@@ -50,6 +54,7 @@ async fn function_is_invoked_by_each_name_with_its_environment() {
         assert!(variables.contains("GREETING=hello from us-east-1\n"), "{name}: {variables}");
     }
     assert_eq!(environment(&running, "nobody").await.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(invoke(&running, "the-test_function:other", &json!({})).await.status(), StatusCode::NOT_FOUND);
     running.stop().await;
 }
 
@@ -155,6 +160,22 @@ async fn function_invokes_another_only_with_a_policy() {
     assert_eq!(refused.headers()["x-amzn-errortype"], "AccessDeniedException");
     assert!(refused.text().await.unwrap().contains("is not authorized to perform: lambda:InvokeFunction"));
     assert_eq!(signed_by("somebody").await.unwrap().status(), StatusCode::OK);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn function_invokes_an_alias_only_with_a_policy_for_it() {
+    let stage = Stage::new("AutoPublishAlias: live", "");
+    let alias = "arn:aws:lambda:us-east-1:000000000000:function:the-test_function:live";
+    let statement = format!("{{ Effect: Allow, Action: lambda:InvokeFunction, Resource: '{alias}' }}");
+    stage.replace("Policies: AdministratorAccess", &format!("Policies: {{ Statement: {statement} }}"));
+    let running = stage.start().await;
+    for (name, expected) in [(alias, StatusCode::OK), ("the-test_function", StatusCode::FORBIDDEN)] {
+        let url = format!("{}/2015-03-31/functions/{name}/invocations", running.admin.addresses.http);
+        let credential = "AWS4-HMAC-SHA256 Credential=the-test_function/20260101/us-east-1/lambda/aws4_request";
+        let answer = Client::new().post(url).header("Authorization", credential).body("{}").send().await.unwrap();
+        assert_eq!(answer.status(), expected, "{name}");
+    }
     running.stop().await;
 }
 

@@ -113,7 +113,9 @@ fn aliases_of_aliases_are_bounded() {
 #[test]
 fn references_to_parts_of_sam_or_aws_get_values() {
     let yaml = format!(
-        "Resources:\n{}      AutoPublishAlias: live
+        "Parameters: {{ Stage: {{ Type: String, Default: live }} }}
+Resources:\n{}      AutoPublishAlias: !Ref Stage
+      FunctionName: !Sub '${{Stage}}-worker'
       FunctionUrlConfig: {{ AuthType: NONE }}
       Environment:
         Variables:
@@ -132,7 +134,7 @@ fn references_to_parts_of_sam_or_aws_get_values() {
     let environment = read(&yaml, &BTreeMap::new()).unwrap().stack.functions[0].environment.clone();
     for (name, expected) in [
         ("ROLE", "arn:aws:iam::000000000000:role/tidemark-local-WorkerRole"),
-        ("ALIAS", "arn:aws:lambda:us-east-1:000000000000:function:tidemark-local-Worker:live"),
+        ("ALIAS", "arn:aws:lambda:us-east-1:000000000000:function:live-worker:live"),
         ("URL", "https://worker.lambda-url.us-east-1.on.aws/"),
         ("API", "https://ServerlessHttpApi.execute-api.us-east-1.amazonaws.com"),
         ("POOL", "arn:aws:cognito:us-east-1:000000000000:tidemark-local-Pool"),
