@@ -38,6 +38,10 @@ async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
             Ok(event)
         }
         Some("fail") => Err("test_function was told to fail".into()),
+        Some("spawn") => {
+            tokio::process::Command::new("sleep").arg("1000").spawn()?;
+            Ok(event)
+        }
         Some("crash") => std::process::exit(7),
         Some("sleep") => {
             let ms = event.get("ms").and_then(Value::as_u64).unwrap_or(60_000);

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::StreamExt;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use tokio::io::AsyncRead;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -320,11 +322,20 @@ async fn watch_over(
     watchdog: Arc<Watchdog>,
 ) {
     let pid = child.id();
+    let end_group = || {
+        if let Some(group) = pid.and_then(|pid| i32::try_from(pid).ok()) {
+            // Fails only if all processes of the group have ended.
+            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        }
+    };
     let status = tokio::select! {
-        status = child.wait() => status,
+        // Processes that it started may be left.
+        status = child.wait() => {
+            end_group();
+            status
+        }
         () = kill.cancelled() => {
-            // Fails only if the process has just ended.
-            drop(child.start_kill());
+            end_group();
             child.wait().await
         }
     };

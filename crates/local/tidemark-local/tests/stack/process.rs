@@ -121,15 +121,25 @@ fn the_banner_lists_the_websocket_api_and_its_routes() {
     assert!(stack.process.wait().unwrap().success());
 }
 
-#[test]
-fn ctrl_c_and_sigterm_end_all_processes() {
+#[tokio::test]
+async fn ctrl_c_and_sigterm_end_all_processes() {
     for signal in ["-INT", "-TERM"] {
         let stage = Stage::new("", "");
         let mut stack = Stack::start(&stage);
-        assert_eq!(test_functions(&stage), 1);
+        let url = format!("{}/2015-03-31/functions/TestFunction/invocations", stack.http());
+        let order = async |order: &str| {
+            let sent = reqwest::Client::new().post(&url).body(format!(r#"{{"do":"{order}"}}"#)).send().await;
+            sent.unwrap().error_for_status().unwrap();
+        };
+        order("spawn").await;
+        assert_eq!(test_functions(&stage), 2);
+        order("crash").await;
+        until("the end of the child", || test_functions(&stage) == 0);
+        order("spawn").await;
+        assert_eq!(test_functions(&stage), 2);
         stack.signal(signal);
         assert!(stack.process.wait().unwrap().success());
-        assert_eq!(test_functions(&stage), 0, "{signal}");
+        until("the end of function and child", || test_functions(&stage) == 0);
     }
 }
 
