@@ -125,17 +125,21 @@ async fn until_active(client: &Client, name: &str) -> Result<TableDescription, T
 }
 
 async fn set_ttl(client: &Client, table: &Table) -> Result<(), String> {
-    let Some(attribute) = &table.ttl_attribute else { return Ok(()) };
     let found =
         client.describe_time_to_live().table_name(&table.name).send().await.map_err(|error| describe_error(&error))?;
-    let found = found.time_to_live_description;
-    let status = found.as_ref().and_then(|found| found.time_to_live_status.clone());
-    if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
-        let found = found.and_then(|found| found.attribute_name).unwrap_or_default();
-        let other = format!("TTL is on `{found}`, the template has it on `{attribute}`");
-        return if found == *attribute { Ok(()) } else { Err(other) };
-    }
-    let specification = TimeToLiveSpecification::builder().enabled(true).attribute_name(attribute).build();
+    let is_on = |status| matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling));
+    let found = found.time_to_live_description.filter(|found| is_on(found.time_to_live_status.clone()));
+    let found = found.and_then(|found| found.attribute_name);
+    let (attribute, enabled) = match (&table.ttl_attribute, &found) {
+        (wanted, found) if wanted == found => return Ok(()),
+        (Some(attribute), None) => (attribute, true),
+        (None, Some(found)) => (found, false),
+        (attribute, found) => {
+            let [found, attribute] = [found, attribute].map(|name| name.as_deref().unwrap_or_default());
+            return Err(format!("TTL is on `{found}`, the template has it on `{attribute}`"));
+        }
+    };
+    let specification = TimeToLiveSpecification::builder().enabled(enabled).attribute_name(attribute).build();
     let specification = specification.map_err(|error| error.to_string())?;
     let request = client.update_time_to_live().table_name(&table.name).time_to_live_specification(specification);
     request.send().await.map(drop).map_err(|error| describe_error(&error))

@@ -82,6 +82,20 @@ async fn another_dynamodb_deletes_its_expired_items_itself() {
 }
 
 #[tokio::test]
+async fn kept_table_loses_the_ttl_that_its_template_dropped() {
+    let stage = Stage::new("", "");
+    for (from, to, expected) in [("", "", "ENABLED"), ("Enabled: true", "Enabled: false", "DISABLED")] {
+        stage.replace(from, to);
+        let running = stage.start().await;
+        let client = client(&running.admin.addresses.dynamodb, &Identity::local());
+        let found = client.describe_time_to_live().table_name("things").send().await.unwrap();
+        let status = found.time_to_live_description.unwrap().time_to_live_status.unwrap();
+        assert_eq!(status.as_str(), expected);
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_killed_instance_gets_its_batch_again() {
     let stage = Stage::streaming("BatchSize: 10");
     let running = stage.start().await;
