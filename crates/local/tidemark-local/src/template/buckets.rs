@@ -24,7 +24,11 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
         cors: properties.map("CorsConfiguration").map(|configuration| cors_rules(&configuration)).unwrap_or_default(),
     };
     if let Some(configuration) = properties.map("NotificationConfiguration") {
-        bucket.sends_events = configuration.raw("EventBridgeConfiguration").is_some();
+        bucket.sends_events = configuration.map("EventBridgeConfiguration").is_some_and(|events| {
+            let enabled = events.boolean("EventBridgeEnabled");
+            events.finish("AWS::S3::Bucket.NotificationConfiguration.EventBridgeConfiguration");
+            enabled.unwrap_or(true)
+        });
         for (list, receiver) in
             [("LambdaConfigurations", "Function"), ("QueueConfigurations", "Queue"), ("TopicConfigurations", "Topic")]
         {

@@ -42,6 +42,16 @@ fn a_rule_names_its_bus_and_its_targets() {
 }
 
 #[test]
+fn bucket_sends_events_unless_they_are_off() {
+    for (configuration, expected) in [("{}", true), ("{ EventBridgeEnabled: false }", false)] {
+        let configuration = format!("{{ EventBridgeConfiguration: {configuration} }}");
+        let properties = format!("{{ NotificationConfiguration: {configuration} }}");
+        let stack = stack(&format!("  Files: {{ Type: AWS::S3::Bucket, Properties: {properties} }}\n"));
+        assert_eq!(stack.buckets[0].sends_events, expected, "{configuration}");
+    }
+}
+
+#[test]
 fn rule_with_a_schedule_becomes_its_functions_schedule() {
     let stack = stack(&with_worker(
         "
