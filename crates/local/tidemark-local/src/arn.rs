@@ -104,10 +104,10 @@ pub(crate) fn function(name: &str) -> String {
     format!("{}:function:{name}", of_region("lambda"))
 }
 
-/// The ARN of the rule behind a function's schedule.
+/// The ARN of a rule of the default bus.
 #[must_use]
-pub(crate) fn rule(function: &str, event: &str) -> String {
-    format!("{}:rule/{function}-{event}", of_region("events"))
+pub(crate) fn rule(name: &str) -> String {
+    format!("{}:rule/{name}", of_region("events"))
 }
 
 /// The domain name of a function URL in Lambda's form.

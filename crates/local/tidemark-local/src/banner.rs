@@ -176,7 +176,8 @@ mod tests {
                 time_zone: None,
                 input: None,
                 enabled: false,
-                scheduler: None,
+                arn: String::new(),
+                is_schedulers: false,
             }],
             is_debugged: false,
         };

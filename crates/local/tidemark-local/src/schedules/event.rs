@@ -9,12 +9,13 @@ use crate::random_id::random_id;
 use crate::stack::Schedule;
 
 /// The template's `Input`, or the default event of the service.
-pub(super) fn of(schedule: &Schedule, function: &str, time: Timestamp) -> String {
-    match (&schedule.input, &schedule.scheduler) {
-        (Some(input), Some(arn)) => with_context(&input.to_string(), arn, time),
-        (Some(input), None) => input.to_string(),
-        (None, Some(arn)) => default("aws.scheduler", arn, &json!("{}"), time),
-        (None, None) => default("aws.events", &arn::rule(function, &schedule.event_id), &json!({}), time),
+pub(super) fn of(schedule: &Schedule, time: Timestamp) -> String {
+    let arn = &schedule.arn;
+    match (&schedule.input, schedule.is_schedulers) {
+        (Some(input), true) => with_context(&input.to_string(), arn, time),
+        (Some(input), false) => input.to_string(),
+        (None, true) => default("aws.scheduler", arn, &json!("{}"), time),
+        (None, false) => default("aws.events", arn, &json!({}), time),
     }
 }
 
@@ -51,30 +52,32 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub(crate) fn schedule(scheduler: Option<&str>) -> Schedule {
+    pub(crate) fn schedule(arn: &str, is_schedulers: bool) -> Schedule {
         Schedule {
             event_id: "Nightly".to_owned(),
             expression: String::new(),
             time_zone: None,
             input: None,
             enabled: true,
-            scheduler: scheduler.map(str::to_owned),
+            arn: arn.to_owned(),
+            is_schedulers,
         }
     }
 
     fn event(schedule: &Schedule) -> Value {
         let time = "2025-10-02T10:30:00.9Z".parse().expect("a time");
-        serde_json::from_str(&of(schedule, "f", time)).expect("JSON")
+        serde_json::from_str(&of(schedule, time)).expect("JSON")
     }
 
     #[test]
     fn scheduled_event_is_its_input_or_eventbridges_default() {
-        let with_input = Schedule { input: Some(json!({"table": "<aws.scheduler.schedule-arn>"})), ..schedule(None) };
+        let with_input =
+            Schedule { input: Some(json!({"table": "<aws.scheduler.schedule-arn>"})), ..schedule("arn:rule", false) };
         assert_eq!(event(&with_input), json!({"table": "<aws.scheduler.schedule-arn>"}));
-        let own = event(&schedule(None));
+        let own = event(&schedule("arn:rule", false));
         assert_eq!((&own["detail-type"], &own["source"]), (&json!("Scheduled Event"), &json!("aws.events")));
         assert_eq!(own["time"], "2025-10-02T10:30:00Z");
-        assert_eq!(own["resources"][0], "arn:aws:events:us-east-1:000000000000:rule/f-Nightly");
+        assert_eq!(own["resources"][0], "arn:rule");
     }
 
     #[test]
@@ -83,12 +86,12 @@ pub(super) mod tests {
             "arn": "<aws.scheduler.schedule-arn>", "at": "on <aws.scheduler.scheduled-time>",
             "id": "<aws.scheduler.execution-id>", "n": "<aws.scheduler.attempt-number>"
         });
-        let mut own = event(&Schedule { input: Some(input), ..schedule(Some("arn:schedule")) });
+        let mut own = event(&Schedule { input: Some(input), ..schedule("arn:schedule", true) });
         let id = own["id"].take();
         assert!(id.as_str().is_some_and(|id| !id.is_empty() && !id.contains('<')), "{id}");
         let expected = json!({ "arn": "arn:schedule", "at": "on 2025-10-02T10:30:00Z", "id": null, "n": "1" });
         assert_eq!(own, expected);
-        let default = event(&schedule(Some("arn:schedule")));
+        let default = event(&schedule("arn:schedule", true));
         assert_eq!((&default["source"], &default["detail"]), (&json!("aws.scheduler"), &json!("{}")));
         assert_eq!(default["resources"], json!(["arn:schedule"]));
     }

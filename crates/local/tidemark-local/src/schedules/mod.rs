@@ -52,7 +52,7 @@ impl Expression {
     pub(crate) fn of(schedule: &Schedule) -> Result<Self, ExpressionError> {
         let expression = &schedule.expression;
         let at = expression.strip_prefix("at(").and_then(|rest| rest.strip_suffix(')'));
-        match at.filter(|_| schedule.scheduler.is_some()) {
+        match at.filter(|_| schedule.is_schedulers) {
             None => Self::parse(expression),
             Some(at) => DateTime::strptime("%Y-%m-%dT%H:%M:%S", at)
                 .map(Self::At)
@@ -180,7 +180,7 @@ async fn run(
     note(due);
     while let Some(time) = due {
         work = work.rest(|| Duration::try_from(time.duration_since(clock.now())).unwrap_or_default()).await;
-        functions.invoke_event(&pool, event::of(&schedule, pool.names()[0], time).into());
+        functions.invoke_event(&pool, event::of(&schedule, time).into());
         // Invocations that were missed during sleep are skipped.
         let now = clock.now();
         due = expression.next_after(time, &zone).filter(|next| *next > now);
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn schedule_at_a_time_of_its_zone_fires_once() {
         let zone = TimeZone::get("Europe/Berlin").expect("a zone");
-        let mut schedule = event::tests::schedule(Some("arn"));
+        let mut schedule = event::tests::schedule("arn", true);
         schedule.expression = "at(2026-03-01T13:00:00)".to_owned();
         let at = Expression::of(&schedule).expect("valid");
         let next = |now: &str| at.next_after(now.parse().expect("a time"), &zone).map(|time| time.to_string());
@@ -237,7 +237,7 @@ mod tests {
             assert!(Expression::of(&schedule).is_err(), "{wrong}");
         }
         // Rules have no such expression.
-        schedule = super::event::tests::schedule(None);
+        schedule = super::event::tests::schedule("arn", false);
         schedule.expression = "at(2026-03-01T13:00:00)".to_owned();
         assert!(Expression::of(&schedule).is_err());
     }

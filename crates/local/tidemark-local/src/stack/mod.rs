@@ -246,8 +246,10 @@ pub struct Schedule {
     pub input: Option<serde_json::Value>,
     /// `Enabled` or `State`.
     pub enabled: bool,
-    /// The ARN of a schedule of EventBridge Scheduler; `None`: a rule of EventBridge.
-    pub scheduler: Option<String>,
+    /// The ARN of the rule, or of the schedule.
+    pub arn: String,
+    /// Whether it is a schedule of EventBridge Scheduler, and not a rule of EventBridge.
+    pub is_schedulers: bool,
 }
 
 /// A secret. A generated value is stored in the data folder.

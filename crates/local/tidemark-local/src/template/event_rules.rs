@@ -104,8 +104,10 @@ pub(super) fn schedule_functions(stack: &mut Stack) {
                 _ => None,
             };
             let (event_id, expression) = (rule.name.clone(), expression.clone());
+            let arn = crate::arn::rule(&rule.name);
+            let enabled = rule.enabled;
             let schedule =
-                Schedule { event_id, expression, time_zone: None, input, enabled: rule.enabled, scheduler: None };
+                Schedule { event_id, expression, time_zone: None, input, enabled, arn, is_schedulers: false };
             function.into_iter().for_each(|function| function.schedules.push(schedule.clone()));
         }
     }

@@ -119,7 +119,10 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner, "Stream")),
         "Kinesis" => function.stream_mappings.extend(stream_mappings::read_kinesis(id, &inner, "Stream")),
         "SQS" => function.queue_mappings.extend(queues::read_mapping(id, &inner, "Queue")),
-        "Schedule" => function.schedules.extend(schedules::read(id, &inner)),
+        "Schedule" => {
+            let name = format!("{}-{}{id}", crate::arn::stack_name(), function.logical_id);
+            function.schedules.extend(schedules::read(id, &name, &inner));
+        }
         "ScheduleV2" => {
             let (name, key) = (format!("{}{id}", function.logical_id), "AWS::Serverless::Function.Events{}.ScheduleV2");
             function.schedules.extend(schedules::read_v2(id, &name, &inner, key));

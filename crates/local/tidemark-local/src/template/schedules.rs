@@ -7,9 +7,10 @@ use crate::arn;
 use crate::schedules::Expression;
 use crate::stack::Schedule;
 
-/// Reads a rule of EventBridge with a schedule.
-pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<Schedule> {
-    read_from("Schedule", id, None, event, "AWS::Serverless::Function.Events{}.Schedule")
+/// Reads a rule of EventBridge with a schedule, and with this name, if it has no other one.
+pub(super) fn read(id: &str, name: &str, event: &Properties<'_>) -> Option<Schedule> {
+    let name = event.text("Name").unwrap_or_else(|| name.to_owned());
+    read_from("Schedule", id, (arn::rule(&name), false), event, "AWS::Serverless::Function.Events{}.Schedule")
 }
 
 /// Reads a schedule of EventBridge Scheduler with this name, if it has no other one.
@@ -17,14 +18,14 @@ pub(super) fn read_v2(id: &str, name: &str, event: &Properties<'_>, key: &str) -
     let name = event.text("Name").unwrap_or_else(|| name.to_owned());
     let group = event.text("GroupName").unwrap_or_else(|| "default".to_owned());
     let arn = format!("{}:schedule/{group}/{name}", arn::of_region("scheduler"));
-    read_from("ScheduleExpression", id, Some(arn), event, key)
+    read_from("ScheduleExpression", id, (arn, true), event, key)
 }
 
 /// Reads a schedule whose expression is in the property `expression`.
 fn read_from(
     expression: &str,
     id: &str,
-    scheduler: Option<String>,
+    (arn, is_schedulers): (String, bool),
     event: &Properties<'_>,
     key: &str,
 ) -> Option<Schedule> {
@@ -50,7 +51,8 @@ fn read_from(
         Ok(input) => input,
         Err(error) => return event.wrong(&event.node, format!("Input is not JSON: {error}")),
     };
-    let schedule = Schedule { event_id: id.to_owned(), expression: text, time_zone, input, enabled, scheduler };
+    let schedule =
+        Schedule { event_id: id.to_owned(), expression: text, time_zone, input, enabled, arn, is_schedulers };
     match Expression::of(&schedule) {
         Ok(_) => Some(schedule),
         Err(error) => event.wrong(place, error.to_string()),

@@ -172,6 +172,23 @@ async fn window_that_a_delivery_opens_is_not_ended_at_once() {
 }
 
 #[tokio::test]
+async fn scheduled_event_names_its_rule_as_its_arn_does() {
+    let stage = Stage::new(
+        "",
+        "Named: { Type: Schedule, Properties: { Schedule: rate(1 hour), Name: own } }\nTick: { Type: Schedule, Properties: { Schedule: rate(1 hour) } }",
+    );
+    let targets = "Targets: [{ Id: a, Arn: !GetAtt TestFunction.Arn }]";
+    let properties = format!("{{ ScheduleExpression: rate(1 hour), {targets} }}");
+    stage.add_resources(&format!("  Rule: {{ Type: AWS::Events::Rule, Properties: {properties} }}"));
+    let stack = builder(&stage).start().await.unwrap();
+    stack.advance(HOUR).await.unwrap();
+    let mut rules: Vec<String> = stage.recording().iter().map(|event| event["resources"][0].to_string()).collect();
+    rules.sort();
+    let names = ["own", "tidemark-local-Rule", "tidemark-local-TestFunctionTick"];
+    assert_eq!(rules, names.map(|name| format!("\"arn:aws:events:us-east-1:000000000000:rule/{name}\"")));
+}
+
+#[tokio::test]
 async fn schedule_runs_at_each_of_its_times() {
     let tick = "Tick: { Type: Schedule, Properties: { Schedule: rate(5 minutes), Input: '{\"do\": \"record\"}' } }";
     let stage = Stage::new("", tick);

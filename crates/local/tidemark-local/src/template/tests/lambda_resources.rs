@@ -47,7 +47,7 @@ fn a_resource_beside_a_function_belongs_to_the_function() {
     let schedule = &worker.schedules[0];
     assert_eq!(schedule.time_zone.as_deref(), Some("Europe/Berlin"));
     let arn = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/tidemark-local-Nightly";
-    assert_eq!(schedule.scheduler.as_deref(), Some(arn));
+    assert_eq!((schedule.arn.as_str(), schedule.is_schedulers), (arn, true));
     assert_eq!(schedule.input, Some(serde_json::json!({ "a": 1 })));
 }
 
