@@ -3,7 +3,7 @@
 //! and the running stack.
 
 mod document;
-mod recorded;
+pub(crate) mod recorded;
 mod walk;
 
 use std::collections::BTreeSet;
