@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use domain::UserId;
-use domain::okusuri::{REMINDER_TIME_DEFAULT, local_date, next_due};
+use domain::okusuri::{REMINDER_LATE_MAX, REMINDER_TIME_DEFAULT, local_date, next_due};
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -281,14 +281,19 @@ fn changed(
     let time = change.time.or(before.map(|before| before.time)).unwrap_or(REMINDER_TIME_DEFAULT);
     let last = before.and_then(|before| before.last_reminded_on);
     let is_given = |due_at: Timestamp| last.is_some_and(|last| local_date(due_at, zone) <= last);
-    let due_at = is_enabled.then(|| next_due(time, zone, whole_second(now))).flatten();
+    let zone_name = zone.iana_name().unwrap_or("UTC");
+    // The next run gives a reminder that is due. A change of something else must not lose it.
+    let is_same = |before: &&Reminder| before.is_enabled && before.time == time && before.time_zone == zone_name;
+    let is_due = |due_at: &Timestamp| *due_at <= now && now.duration_since(*due_at) <= REMINDER_LATE_MAX;
+    let due = before.filter(is_same).and_then(|before| before.due_at).filter(is_due);
+    let due_at = is_enabled.then(|| due.or_else(|| next_due(time, zone, whole_second(now)))).flatten();
     // Who puts it off in the evening has had the day's reminder: the next one is tomorrow's.
     let due_at = due_at.and_then(|due_at| if is_given(due_at) { next_due(time, zone, due_at) } else { Some(due_at) });
     Reminder {
         user_id: user.to_string(),
         is_enabled,
         time,
-        time_zone: zone.iana_name().unwrap_or("UTC").to_owned(),
+        time_zone: zone_name.to_owned(),
         due_partition: due_at.map(|due_at| keys::due_partition(due_at, user)),
         due_at,
         last_reminded_on: last,

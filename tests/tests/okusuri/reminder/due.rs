@@ -78,6 +78,19 @@ async fn a_user_who_has_logged_the_day_is_not_reminded() {
 }
 
 #[tokio::test]
+async fn a_changed_profile_keeps_the_reminder_that_is_due() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    let tokyo = TimeZone::get("Asia/Tokyo").unwrap();
+    scene.reminders.follow(&ann, &tokyo, at("2026-11-22T13:00:20Z")).await.unwrap();
+    assert_eq!(scene.run("2026-11-22T13:01:00Z").await, Report { reminded: 1, ..Report::default() });
+    // It is given once, and the next one is tomorrow's.
+    scene.reminders.follow(&ann, &tokyo, at("2026-11-22T13:01:20Z")).await.unwrap();
+    assert_eq!(scene.run("2026-11-22T13:02:00Z").await, Report::default());
+    assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-23T13:00:00Z")));
+}
+
+#[tokio::test]
 async fn a_resting_user_is_not_reminded() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
