@@ -67,12 +67,15 @@ async fn clicks_of_a_user_are_paged_in_either_order() {
     writer.put(&click("bob", "2025-10-02T10:30:02.000Z"), "x").await.unwrap();
     let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(1));
     let ann = UserId::new("ann").unwrap();
-    let [from, late, to] = ["2025-10-02T10:30:01Z", "2025-10-02T10:30:00.0005Z", "2025-10-02T10:30:04Z"]
-        .map(|text| Moment::parse(text).unwrap());
-    for (from, to, direction, expected) in [
-        (from, to, Direction::Asc, "123"),
-        (from, to, Direction::Desc, "321"),
-        (late, to.next().unwrap(), Direction::Asc, "1234"),
+    let [from, late, later, to] =
+        ["2025-10-02T10:30:01Z", "2025-10-02T10:30:00.0005Z", "2025-10-02T10:30:00.0007Z", "2025-10-02T10:30:04Z"]
+            .map(|text| Moment::parse(text).unwrap());
+    for (from, to, direction, expected, pages_min) in [
+        (from, to, Direction::Asc, "123", 2),
+        (from, to, Direction::Desc, "321", 2),
+        (late, to.next().unwrap(), Direction::Asc, "1234", 2),
+        // Without a whole millisecond.
+        (late, later, Direction::Asc, "", 1),
     ] {
         let range = TimeRange::new(Some(from), Some(to)).unwrap();
         let (mut seconds, mut after, mut pages) = (String::new(), None, 0);
@@ -85,7 +88,7 @@ async fn clicks_of_a_user_are_paged_in_either_order() {
             }
         }
         // Behind a full last page, engines differ in whether they look for another one.
-        assert!(seconds == expected && pages >= 2, "{seconds} in {pages} pages");
+        assert!(seconds == expected && pages >= pages_min, "{seconds} in {pages} pages");
     }
 }
 
