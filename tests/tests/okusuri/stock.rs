@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use domain::UserId;
-use domain::okusuri::{DOSES_MAX, DoseRecord, Plan, StockChange};
+use domain::okusuri::{DAY_DOSES_MAX, DOSES_MAX, DoseRecord, Plan, StockChange};
 use jiff::Timestamp;
 use jiff::civil::{Date, Time, date};
 use jiff::tz::TimeZone;
@@ -170,6 +170,21 @@ async fn a_repeated_dose_or_pack_counts_once() {
     assert!(iron.mark(minute(0), DoseRecord::Skipped).await.unwrap());
     assert_eq!(iron.stock().await.left, 68);
     iron.check(&db).await;
+}
+
+#[tokio::test]
+async fn doses_of_deleted_medicines_count_for_their_day() {
+    let db = Database::start().await.unwrap();
+    let iron = Iron::new(&db, &[]).await;
+    assert!(iron.mark(minute(0), DoseRecord::Taken).await.unwrap());
+    let own = iron.rows(&db).await.remove(0);
+    for n in 2..DAY_DOSES_MAX {
+        put(&db.client, &Dose { medicine_id: format!("deleted-{n:04}"), ..own.clone() }).await.unwrap();
+    }
+    assert!(iron.mark(minute(1), DoseRecord::Taken).await.unwrap());
+    assert!(matches!(iron.mark(minute(2), DoseRecord::Taken).await, Err(MedicineError::TooManyDoses)));
+    // One that is there already can be corrected.
+    assert!(!iron.mark(minute(1), DoseRecord::Taken).await.unwrap());
 }
 
 #[tokio::test]

@@ -21,13 +21,17 @@ pub const DOSE_MESSAGES_MAX: u32 = 24;
 pub const DOSE_MAIL_DAYS: i64 = 7;
 
 /// The days that the next reminder is searched in.
-const DAYS_LOOKED_AT: usize = 5;
+const DAYS_LOOKED_AT: usize = 6;
 
-/// The days whose doses may ask after `now`, for a plan that begins on `from`. The first one is
-/// yesterday, because a snooze may last past midnight.
+/// The first day whose doses may ask: a dose of yesterday may be snoozed past midnight.
+pub fn first_asking_day(today: Date) -> Result<Date, jiff::Error> {
+    today.checked_sub(2.days())
+}
+
+/// The days whose doses may ask after `now`, for a plan that begins on `from`.
 pub fn asking_days(from: Date, zone: &TimeZone, now: Timestamp) -> impl Iterator<Item = Date> {
     let today = zone.to_datetime(now).date();
-    from.max(today.yesterday().unwrap_or(today)).series(1.day()).take(DAYS_LOOKED_AT)
+    from.max(first_asking_day(today).unwrap_or(today)).series(1.day()).take(DAYS_LOOKED_AT)
 }
 
 impl Dose {
@@ -109,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn days_begin_yesterday_or_with_the_plan() {
+    fn days_begin_two_days_ago_or_with_the_plan() {
         let days = |from| asking_days(from, &TimeZone::UTC, at("01:00:00")).collect::<Vec<_>>();
-        assert_eq!(days(date(2026, 1, 1))[0], date(2026, 11, 21));
+        assert_eq!(days(date(2026, 1, 1))[0], date(2026, 11, 20));
         assert_eq!(days(date(2026, 12, 24))[0], date(2026, 12, 24));
         assert_eq!(days(date(2026, 1, 1)).len(), DAYS_LOOKED_AT);
         assert_eq!(utc_day_end(at("01:00:00")), at("23:59:59"));

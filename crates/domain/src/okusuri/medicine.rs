@@ -12,9 +12,13 @@ pub const MEDICINES_MAX: usize = 50;
 /// The maximum number of times of a medicine on a day.
 pub const TIMES_MAX: usize = 8;
 
-/// The maximum number of records of a medicine's doses on a day. It bounds a user's partition: a dose
-/// as needed may be recorded at any minute.
+/// The maximum number of records of a medicine's doses on a day: a dose as needed may be recorded at
+/// any minute.
 pub const DOSES_MAX: usize = 24;
+
+/// The maximum number of records of all doses on a day. It bounds a user's partition: records of
+/// deleted medicines stay.
+pub const DAY_DOSES_MAX: usize = MEDICINES_MAX * DOSES_MAX;
 
 /// A dose without a record counts as missed after this time.
 pub const MISSED_AFTER: SignedDuration = SignedDuration::from_hours(3);

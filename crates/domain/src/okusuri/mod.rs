@@ -15,13 +15,16 @@ mod streak;
 mod summary;
 mod symptom;
 
-pub use dose_reminder::{DOSE_ASKS, DOSE_MAIL_DAYS, DOSE_MESSAGES_MAX, DOSE_REPEAT, asking_days, utc_day_end};
+pub use dose_reminder::{
+    DOSE_ASKS, DOSE_MAIL_DAYS, DOSE_MESSAGES_MAX, DOSE_REPEAT, asking_days, first_asking_day, utc_day_end,
+};
 pub use email::{Email, EmailError};
 pub use log::{DateRefusal, FIRST_DATE, Log, Note, NoteError, check_loggable};
 pub use log_window::{LogWindow, MissingLogs};
 pub use medicine::{
-    ClockTimeError, DOSES_MAX, Dose, DoseRecord, DoseState, FORMER_TIMES_MAX, FormerTimes, MEDICINES_MAX, MISSED_AFTER,
-    Plan, PlanError, SNOOZE_MINUTES_MAX, TIMES_MAX, clock_time, parse_clock_time, taken_at,
+    ClockTimeError, DAY_DOSES_MAX, DOSES_MAX, Dose, DoseRecord, DoseState, FORMER_TIMES_MAX, FormerTimes,
+    MEDICINES_MAX, MISSED_AFTER, Plan, PlanError, SNOOZE_MINUTES_MAX, TIMES_MAX, clock_time, parse_clock_time,
+    taken_at,
 };
 pub use month::{ADHERENCE_DAYS, Adherence, Day, DayState, adherence_range, days};
 pub use notification::{Language, PUSH_FAILURE_PAUSE, PUSH_FAILURES_MAX, Platform, PlatformError, SUBSCRIPTIONS_MAX};

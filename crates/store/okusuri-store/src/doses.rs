@@ -6,7 +6,8 @@ use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
 use domain::okusuri::{
-    DOSE_MAIL_DAYS, DOSES_MAX, Dose, DoseRecord, FormerTimes, Plan, Stock, Supply, asking_days, due_on, local_date,
+    DAY_DOSES_MAX, DOSE_MAIL_DAYS, DOSES_MAX, Dose, DoseRecord, FormerTimes, Plan, Stock, Supply, asking_days, due_on,
+    first_asking_day, local_date,
 };
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -134,11 +135,12 @@ impl Doses {
         }
     }
 
-    /// Whether the medicine has as many records on the day as there may be.
+    /// Whether the medicine, or the user, has as many records on the day as there may be.
     async fn is_full(&self, user: &UserId, name: &DoseKey) -> Result<bool, StoreError> {
         let day = DateRange::new(name.date, name.date).map_err(StoreError::unreadable)?;
         let of_day = self.rows(user, day).await?;
-        Ok(of_day.iter().filter(|row| row.medicine_id == name.medicine_id).count() >= DOSES_MAX)
+        let of_medicine = of_day.iter().filter(|row| row.medicine_id == name.medicine_id).count();
+        Ok(of_medicine >= DOSES_MAX || of_day.len() >= DAY_DOSES_MAX)
     }
 
     /// All medicines of a user, the oldest first, each with how long its stock lasts, if it has one.
@@ -201,7 +203,7 @@ impl Doses {
         let medicines = self.medicines.all(user).await?;
         let today = local_date(now, zone);
         // A user who moved west may have recorded doses of tomorrow.
-        let recorded = match (today.yesterday(), today.tomorrow()) {
+        let recorded = match (first_asking_day(today), today.tomorrow()) {
             (Ok(from), Ok(to)) if !medicines.is_empty() => {
                 self.recorded(user, DateRange::new(from, to).map_err(StoreError::unreadable)?).await?
             }

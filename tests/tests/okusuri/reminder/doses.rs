@@ -77,6 +77,21 @@ async fn a_dose_asks_in_its_minute_and_twice_more() {
 }
 
 #[tokio::test]
+async fn a_dose_of_yesterday_snoozed_past_midnight_asks() {
+    let scene = Scene::new().await;
+    let ann = scene.taker("ann").await;
+    // The dose of the 23rd.
+    for now in [MORNING, "2026-11-22T23:30:00Z", "2026-11-23T00:00:00Z"] {
+        assert_eq!(scene.run(now).await.reminded, 1);
+    }
+    // 23:55 and 00:05 in Tokyo.
+    let snoozed = DoseRecord::Snoozed { until: at("2026-11-23T15:05:00Z") };
+    scene.mark(&ann, "2026-11-22", "08:00", snoozed, "2026-11-23T14:55:00Z").await;
+    assert_eq!(scene.run("2026-11-23T15:05:00Z").await.reminded, 1);
+    assert_eq!(scene.asked().len(), 4);
+}
+
+#[tokio::test]
 async fn dose_message_names_the_medicine_to_buy() {
     let scene = Scene::new().await;
     for (id, left) in [("ann", 7), ("bob", 9)] {
