@@ -62,6 +62,26 @@ export function detailsOf({ note, flow, symptoms }: Partial<Log>, hasBleeding: b
   return { note: note || null, ...(hasBleeding && { flow: flow ?? null }), symptoms: symptoms ?? [] };
 }
 
+/**
+ * The details that a write to a day must repeat, because it replaces the unsent one. The server
+ * keeps those that no write mentions; a removal must not bring any back.
+ */
+export function unsentDetails(
+  date: string,
+  hasBleeding: boolean,
+  pending: readonly Write[],
+): Readonly<Record<string, unknown>> {
+  const write = lastWriteTo(logPath(date), pending);
+  if (write === null) return {};
+  if (write.method === 'DELETE') return { note: null, flow: null, symptoms: [] };
+  const { note, flow, symptoms } = write.body ?? {};
+  return {
+    ...(note !== undefined && { note }),
+    ...(flow !== undefined && { flow: hasBleeding ? flow : null }),
+    ...(symptoms !== undefined && { symptoms }),
+  };
+}
+
 /** A dose with its unread write applied. */
 export function doseWithPending(dose: Dose, unread: readonly Write[]): WithPending<Dose> {
   const write = lastWriteTo(dosePath(dose), unread);

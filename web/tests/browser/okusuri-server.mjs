@@ -223,6 +223,10 @@ export class OkusuriServer {
       case 'GET calendar':
         return route.fulfill({ json: this.#month(rest[0] ?? '') });
       case 'GET logs': {
+        if (rest[0]) {
+          const one = this.logs.get(rest[0]);
+          return one ? route.fulfill({ json: one }) : gone();
+        }
         const all = [...this.logs.values()].sort((a, b) => (a['date'] < b['date'] ? 1 : -1));
         const from = Number(query.get('cursor') ?? 0);
         const end = from + Number(query.get('limit'));

@@ -161,6 +161,7 @@ export const en = {
   note: 'Note',
   noteHint: 'Only you can read it.',
   future: 'This day is in the future.',
+  dayUnread: 'This entry is not loaded. What you do not change stays as it is.',
 
   adherence: (share: string, taken: string, due: string) => `Last 30 days: ${share} (${taken} of ${due} taken)`,
   noAdherence: 'Nothing was due in the last 30 days.',

@@ -152,6 +152,7 @@ export const ja: Words = {
   note: 'メモ',
   noteHint: '読めるのはあなただけです。',
   future: '未来の日付です。',
+  dayUnread: 'この日の記録を読み込めていません。変更しない項目はそのまま残ります。',
 
   adherence: (share, taken, due) => `直近30日の服薬率 ${share}（${due}回中${taken}回）`,
   noAdherence: '直近30日に予定はありませんでした。',
