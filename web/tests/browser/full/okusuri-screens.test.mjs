@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../../chromium.mjs';
-import { becomes, problem, requestsArrived } from '../harness.mjs';
+import { becomes, pressIfThere, problem, requestsArrived } from '../harness.mjs';
 import { act, logChanges, useOkusuri } from '../okusuri-page.mjs';
 import { dayAt, log, OkusuriServer, today } from '../okusuri-server.mjs';
 
@@ -113,6 +113,45 @@ test('a day of a failed month is read when opened', async () => {
   await sheet.getByText('Bleeding only').click();
   await sheet.getByRole('button', { name: 'Save' }).click();
   await becomes(stored, { hasBleeding: true, isTaken: false, ...details });
+  await close();
+});
+
+test('older pages of the history stay while they are read again', async () => {
+  const server = new OkusuriServer();
+  const { page, context, close } = await open(server, { at: '/okusuri/?view=history' });
+  const lines = page.getByTestId('history').locator('li');
+  await page.getByRole('button', { name: 'More' }).click();
+  await becomes(() => lines.count(), 73);
+  const oldest = page.getByRole('button', { name: 'Edit: Fri 4 Sep' });
+  await oldest.click();
+  const sheet = page.getByTestId('day-sheet');
+  await sheet.getByText('Taken, with bleeding').click();
+  const read = page.waitForResponse((response) => response.url().includes('/logs?'));
+  await sheet.getByRole('button', { name: 'Save' }).click();
+  await read;
+  await requestsArrived(page);
+  assert.equal(await lines.count(), 73);
+  await lines
+    .last()
+    .getByText(/with bleeding/i)
+    .waitFor();
+
+  const isOlder = /\/logs\?.*cursor=/;
+  await page.route(isOlder, (route) => route.fulfill(problem(503, 'The database asks for patience')));
+  await oldest.click();
+  await sheet.getByRole('radio', { name: 'Taken, with bleeding', checked: true }).waitFor();
+  await context.setOffline(true);
+  await sheet.waitFor();
+  await page.getByText('You are offline.').waitFor({ state: 'attached' });
+  await context.setOffline(false);
+  await page.getByText('Could not load this data').waitFor();
+  assert.equal(await sheet.getByRole('radio', { name: 'Taken, with bleeding', checked: true }).count(), 1);
+  await page.keyboard.press('Escape');
+  assert.equal(await lines.count(), 73);
+  await page.unroute(isOlder);
+  await pressIfThere(page.getByRole('button', { name: 'Try again' }));
+  await page.getByText('This is your first entry.').waitFor();
+  assert.equal(await lines.count(), 73);
   await close();
 });
 
