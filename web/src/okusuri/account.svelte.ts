@@ -51,7 +51,7 @@ class Account {
   /** Finds out who is signed in: at the start, and again after a failure. */
   async start(): Promise<void> {
     this.error = null;
-    if (!(await this.#finishSignOut())) return;
+    if (!(await this.finishSignOut())) return;
     const before = (responseCache.read('me')?.body ?? null) as User | null;
     if (before) this.#enter(before);
     try {
@@ -97,11 +97,6 @@ class Account {
     await this.refresh().catch(() => {});
   }
 
-  /** Called before a sign-in: an unfinished sign-out must not end the new session. */
-  async finishSignOut(): Promise<void> {
-    await this.#finishSignOut();
-  }
-
   /**
    * Signs out. This browser deletes its data at once; the server is told now or when it can be
    * reached.
@@ -110,7 +105,7 @@ class Account {
     unfinishedSignOut.write(everywhere ? 'everywhere' : 'here');
     storedWrites.write(null);
     this.end(null);
-    await this.#finishSignOut();
+    await this.finishSignOut();
   }
 
   /**
@@ -211,8 +206,11 @@ class Account {
     this.#sent = this.#sent.filter((write) => !sent.includes(write));
   }
 
-  /** Tells the server about an unfinished sign-out. `false` when it cannot be reached. */
-  async #finishSignOut(): Promise<boolean> {
+  /**
+   * Tells the server about an unfinished sign-out. `false` when it cannot be reached: then nobody
+   * may sign in, because the sign-out would end the new session.
+   */
+  async finishSignOut(): Promise<boolean> {
     const how = unfinishedSignOut.read();
     if (how === null) return true;
     try {

@@ -107,6 +107,30 @@ test('signing out deletes all cached data, also when the server is told later', 
   await close();
 });
 
+test('an unfinished sign-out stops a sign-in that it would end', async () => {
+  const server = new OkusuriServer();
+  server.answers['POST sign-out'] = (route) => route.fulfill({ status: 503 });
+  server.answers['GET sign-in/oauth/google'] = (route) => route.fulfill({ body: 'At the provider' });
+  const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
+  const asked = new Set();
+  page.on('request', (request) => asked.add(new URL(request.url()).pathname.replace('/okusuri/api/', '')));
+  await page.getByTestId('sign-out').click();
+  await page.getByRole('link', { name: 'Continue with Google' }).click();
+  await page.getByText('Could not sign you in').waitFor();
+  assert.ok(!asked.has('sign-in/oauth/google'));
+  await page.getByLabel('Email address').fill('mio@example.org');
+  await page.getByRole('button', { name: 'Send me a code' }).click();
+  await page.getByRole('textbox', { name: 'Code' }).fill('123456');
+  await page.getByText('Could not sign you in').waitFor();
+  assert.ok(!asked.has('sign-in/email/verify'));
+  delete server.answers['POST sign-out'];
+  await page.getByRole('button', { name: 'Use another address' }).click();
+  await page.getByRole('link', { name: 'Continue with Google' }).click();
+  await page.getByText('At the provider').waitFor();
+  assert.equal(server.isSignedIn, false);
+  await close();
+});
+
 test('signing out asks first while something is unsent', async () => {
   const server = new OkusuriServer();
   server.answers[`PUT logs/${today}`] = (route) => route.fulfill({ status: 503 });
