@@ -182,11 +182,12 @@ class Account {
           timer = setTimeout(task, ms);
         },
         random: Math.random,
-        onChange: (all) => (this.writes = all.filter((write) => write.userId === userId)),
-        onSent: (write) => {
-          this.#sent = [...this.#sent, { ...write, isSent: true }];
-          if (this.pending.length === 0) void this.#readAgain();
+        onChange: (all) => {
+          this.writes = all.filter((write) => write.userId === userId);
+          // Also after a refusal: what was sent before it would hide newer data.
+          if (this.pending.length === 0 && this.#sent.length > 0) void this.#readAgain();
         },
+        onSent: (write) => (this.#sent = [...this.#sent, { ...write, isSent: true }]),
         onSignedOut: () => this.end('ended'),
       },
       userId,

@@ -48,7 +48,7 @@ export interface WriteQueueOptions {
   readonly random: () => number;
   /** Called after each change of the queue. */
   readonly onChange: (writes: readonly Write[]) => void;
-  /** Called after the server has accepted a write. */
+  /** Called after the server has accepted a write, before it leaves the queue. */
   readonly onSent: (write: Write) => void;
   /** Called when the session has ended. All writes wait for the next session. */
   readonly onSignedOut: () => void;
@@ -139,8 +139,8 @@ export class WriteQueue {
       this.#sending = null;
     }
     this.#failures = 0;
-    this.#remove(next);
     this.#options.onSent(next);
+    this.#remove(next);
     return true;
   }
 
@@ -157,8 +157,8 @@ export class WriteQueue {
     }
     // The item to delete is already gone.
     if (write.method === 'DELETE' && error.problem?.status === 404) {
-      this.#remove(write);
       this.#options.onSent(write);
+      this.#remove(write);
       return true;
     }
     const type = error.problem?.type ?? '';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { becomes, named } from '../harness.mjs';
-import { act, useOkusuri } from '../okusuri-page.mjs';
-import { OkusuriServer, today } from '../okusuri-server.mjs';
+import { act, logChanges, useOkusuri } from '../okusuri-page.mjs';
+import { dayAt, OkusuriServer, today } from '../okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
@@ -151,5 +151,30 @@ test('a refused write shows an error, and the screen shows the state before it',
   await act(page).getByText('Did you take your medicine today?').waitFor();
   await page.getByRole('button', { name: 'OK', exact: true }).click();
   await page.getByText('1 entry could not be saved').waitFor({ state: 'detached' });
+  await close();
+});
+
+test('the screens are read again after the last write is refused', async () => {
+  const server = new OkusuriServer();
+  const put = `PUT logs/${today}`;
+  /** @type {() => void} */
+  let release = () => {};
+  const released = new Promise((/** @type {(value: void) => void} */ resolve) => (release = resolve));
+  server.answers[put] = async (route) => {
+    await released;
+    delete server.answers[put];
+    return server.answer(route);
+  };
+  const refused = `PUT logs/${dayAt(-1)}`;
+  server.answers[refused] = (route) => route.fulfill(named(400, 'date-too-early', 'It is too early'));
+  const { page, close } = await open(server);
+  await page.getByTestId('take').click();
+  await page.getByRole('button', { name: /^Fri 20 Nov/ }).click();
+  await page.getByTestId('day-sheet').getByText('Taken, with bleeding').click();
+  await page.getByTestId('day-sheet').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('2 entries are waiting to be sent.').waitFor();
+  release();
+  await page.getByText('1 entry could not be saved').waitFor();
+  await page.getByRole('img', { name: '24 days in a row' }).waitFor();
   await close();
 });
