@@ -57,11 +57,6 @@ export function logAfter({ method, body }: Write, date: string, before: Log | nu
   };
 }
 
-/** All that a log says beside the medication and bleeding, as the body of a write. */
-export function detailsOf({ note, flow, symptoms }: Partial<Log>, hasBleeding: boolean): Record<string, unknown> {
-  return { note: note || null, ...(hasBleeding && { flow: flow ?? null }), symptoms: symptoms ?? [] };
-}
-
 /**
  * The details that a write to a day must repeat, because it replaces the unsent one. The server
  * keeps those that no write mentions; a removal must not bring any back.

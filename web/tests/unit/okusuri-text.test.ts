@@ -6,10 +6,10 @@ import { digitsOf } from '../../src/okusuri/signInCode.ts';
 import { deviceName } from '../../src/okusuri/device.ts';
 import {
   dayWithPending,
-  detailsOf,
   dosePath,
   dosesWithPending,
   doseWithPending,
+  unsentDetails,
 } from '../../src/okusuri/pendingWrites.ts';
 import { asksBleeding, choiceOf, PACKS } from '../../src/okusuri/regimen.ts';
 import { daysLeft, parseStock } from '../../src/okusuri/stock.ts';
@@ -95,6 +95,15 @@ test('a day shows the newest pending write, and the note from the server', () =>
   assert.equal(dayWithPending(day('taken', noted), '2026-11-21', [write('PUT', 'logs/2026-11-19')]).isPending, false);
 });
 
+test('a write repeats the details of the unsent one that it replaces', () => {
+  const after = (unsent: Write, hasBleeding: boolean) => unsentDetails('2026-11-20', hasBleeding, [unsent]);
+  const put = write('PUT', 'logs/2026-11-20', { hasBleeding: true, flow: 'light', symptoms: ['mood'] });
+  assert.deepEqual(after(put, true), { flow: 'light', symptoms: ['mood'] });
+  assert.deepEqual(after(put, false), { flow: null, symptoms: ['mood'] });
+  assert.deepEqual(after(write('DELETE', put.path), true), { note: null, flow: null, symptoms: [] });
+  assert.deepEqual(after(write('PUT', 'logs/2026-11-19', { note: 'late' }), true), {});
+});
+
 test('a pending write keeps flow and symptoms, and flow only with bleeding', () => {
   const told = { date: '2026-11-20', hasBleeding: true, isTaken: true, flow: 'light', symptoms: ['mood'] } as const;
   const after = (body: Write['body']): Log | undefined =>
@@ -105,8 +114,6 @@ test('a pending write keeps flow and symptoms, and flow only with bleeding', () 
   });
   const without = after({ hasBleeding: false });
   assert.deepEqual([without?.flow, without?.symptoms], [undefined, ['mood']]);
-  assert.deepEqual(detailsOf(told, true), { note: null, flow: 'light', symptoms: ['mood'] });
-  assert.deepEqual(detailsOf(told, false), { note: null, symptoms: ['mood'] });
   assert.deepEqual(detailTexts(words.en, told), ['flow: light', 'mood changes']);
   assert.deepEqual(detailTexts(words.ja, told), ['量：少なめ', '気分の変化']);
   assert.deepEqual(detailTexts(words.en, undefined), []);

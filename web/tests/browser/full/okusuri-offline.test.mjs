@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { becomes, named } from '../harness.mjs';
 import { act, logChanges, useOkusuri } from '../okusuri-page.mjs';
-import { dayAt, OkusuriServer, today } from '../okusuri-server.mjs';
+import { dayAt, log, OkusuriServer, today } from '../okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
@@ -151,6 +151,49 @@ test('a refused write shows an error, and the screen shows the state before it',
   await act(page).getByText('Did you take your medicine today?').waitFor();
   await page.getByRole('button', { name: 'OK', exact: true }).click();
   await page.getByText('1 entry could not be saved').waitFor({ state: 'detached' });
+  await close();
+});
+
+test('a removed entry brings back no note when recorded again offline', async () => {
+  const server = new OkusuriServer();
+  server.note(false);
+  server.logs.set(today, { ...log(today, false, 'Private'), symptoms: ['cramps'] });
+  const { page, context, close } = await open(server);
+  await act(page).getByText('Taken today').waitFor();
+  await context.setOffline(true);
+  await page.getByText('You are offline.').waitFor();
+  await page.getByRole('button', { name: /^Sat 21 Nov/ }).click();
+  const sheet = page.getByTestId('day-sheet');
+  await sheet.getByText('Not taken').click();
+  await sheet.getByRole('button', { name: 'Cramps' }).click();
+  await sheet.getByRole('textbox', { name: 'Note' }).fill('');
+  await sheet.getByRole('button', { name: 'Save' }).click();
+  await page.getByTestId('take-bleeding').click();
+  await act(page).getByRole('button', { name: 'Change to “no bleeding”' }).click();
+  await context.setOffline(false);
+  await becomes(() => logChanges(server), [`PUT logs/${today}`]);
+  await act(page).getByText('No bleeding', { exact: true }).waitFor();
+  const { note, symptoms } = server.logs.get(today) ?? {};
+  assert.deepEqual({ note, symptoms }, { note: undefined, symptoms: undefined });
+  await close();
+});
+
+test('an entry made offline keeps details that the page has not read', async () => {
+  const server = new OkusuriServer();
+  server.answers['GET calendar/2026-11'] = (route) => route.fulfill({ status: 503 });
+  server.logs.set(today, { ...log(today, true, 'Private'), flow: 'heavy', symptoms: ['cramps'] });
+  server.answers[`PUT logs/${today}`] = (route) => route.fulfill({ status: 503 });
+  const { page, close } = await open(server);
+  await page.getByTestId('take-bleeding').click();
+  await act(page).getByRole('button', { name: 'Nausea' }).click();
+  await page.reload();
+  await act(page).getByText('waiting to be sent').waitFor();
+  await act(page).getByRole('button', { name: 'Undo' }).click();
+  server.answers = {};
+  await page.reload();
+  await page.getByRole('img', { name: /days in a row/ }).waitFor();
+  await becomes(() => server.logs.get(today)?.['isTaken'], false);
+  assert.equal(server.logs.get(today)?.['note'], 'Private');
   await close();
 });
 
