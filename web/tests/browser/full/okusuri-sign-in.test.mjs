@@ -64,6 +64,20 @@ test('the problem of a sign-in at a provider is shown once, and removed from the
   await close();
 });
 
+test('the providers appear when the network is back', async () => {
+  const server = new OkusuriServer();
+  server.isSignedIn = false;
+  server.isDown = true;
+  const { page, context, close } = await open(server);
+  await page.getByLabel('Email address').waitFor();
+  await context.setOffline(true);
+  await page.getByText('You need an internet connection to sign in.').waitFor();
+  server.isDown = false;
+  await context.setOffline(false);
+  await page.getByRole('link', { name: 'Continue with LINE' }).waitFor();
+  await close();
+});
+
 test('an ended session keeps unsent entries for the same user', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server);
