@@ -41,7 +41,7 @@ export class Match {
    */
   near = $state.raw<{ readonly id: string; readonly text: string } | null>(null);
   /** A line that the server rejected as too fast. The chat puts it back into its field. */
-  tooFast = $state.raw<string | null>(null);
+  tooFast = $state.raw<{ readonly id: string; readonly text: string } | null>(null);
   /** The last error from the server, for {@link NOTICE_MS}. */
   refusal = $state.raw<ErrorMessage['error'] | null>(null);
   /** The reactions to the drawing of the current turn. */
@@ -208,7 +208,7 @@ export class Match {
         break;
       case 'error':
         if (!isSilent(message)) this.#refuse(message.error);
-        if (message.error.type.endsWith(':too-fast') && message.id === this.#said?.id) this.tooFast = this.#said.text;
+        if (message.error.type.endsWith(':too-fast') && message.id === this.#said?.id) this.tooFast = this.#said;
         break;
       case 'pong':
         break;

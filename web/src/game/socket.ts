@@ -289,7 +289,13 @@ export class GameSocket {
           ? [message.id]
           : [];
     if (ids.length === 0) return;
-    this.#lines = this.#lines.filter((line) => !ids.includes(line.id));
+    // It did not count, so it is kept until the player sends it again or discards it.
+    const isTooFast = message.type === 'error' && message.error.type.endsWith(':too-fast');
+    for (const line of this.#lines.filter(({ id }) => isTooFast && ids.includes(id))) {
+      line.cancelFailure();
+      line.isLate = line.hasFailed = true;
+    }
+    this.#lines = this.#lines.filter((line) => isTooFast || !ids.includes(line.id));
     this.#showUnsent();
     if (ids.includes(this.#inFlight)) this.#lineDone();
   }

@@ -478,3 +478,16 @@ test('a leave that the server never hears of is given up', async () => {
   }
   assert.equal(world.time.pending, 0);
 });
+
+test('a line that was too fast waits to be sent again', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.say('line-1', 'ねこ');
+  world.socket.say('line-2', 'いぬ');
+  const refused = JSON.parse(example('error')) as { error: object };
+  const error = { ...refused.error, type: 'urn:tidemark:problem:too-fast' };
+  world.now.events.onText(JSON.stringify({ ...refused, error, id: 'line-1' }));
+  assert.deepEqual([world.failed, world.said], [['ねこ'], ['line-1', 'line-2']]);
+  world.socket.sayAgain('line-1');
+  assert.deepEqual(world.failed, []);
+});
