@@ -8,8 +8,6 @@ use serde_json::Value;
 use tests::cases::cases;
 use tests::repository;
 
-use crate::all_systems::openapi::recorded::template_routes;
-
 fn metadata() -> Value {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
@@ -132,24 +130,6 @@ fn each_function_has_events_and_is_in_the_template() {
     let with_events: BTreeSet<_> = events.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(functions(), in_template);
     assert_eq!(functions(), with_events);
-}
-
-#[test]
-fn each_route_of_the_api_is_behind_the_address_of_the_page() {
-    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
-    let (_, behaviors) = template.split_once("CacheBehaviors:\n").unwrap();
-    let (behaviors, _) = behaviors.split_once("\n\n").unwrap();
-    let behaviors: Vec<_> = behaviors.split("- { PathPattern: ").skip(1).collect();
-    for route in template_routes().into_values().flatten() {
-        let Some((method, path)) = route.split_once(' ') else { continue };
-        // CloudFront takes the first that matches.
-        let behavior = behaviors.iter().find(|behavior| {
-            let (pattern, _) = behavior.split_once(',').unwrap();
-            pattern.strip_suffix('*').map_or(path == pattern, |start| path.starts_with(start))
-        });
-        let takes = |behavior: &&str| method == "GET" || behavior.contains("AllowedMethods: [GET, HEAD, OPTIONS, PUT,");
-        assert!(behavior.is_some_and(takes), "{route}");
-    }
 }
 
 #[test]

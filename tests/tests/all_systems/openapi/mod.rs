@@ -3,7 +3,7 @@
 //! and the running stack.
 
 mod document;
-pub(crate) mod recorded;
+mod recorded;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -281,5 +281,23 @@ fn each_example_is_as_its_schema_says() {
     assert!(found.len() > 20, "only {} examples were found", found.len());
     for (schema, example) in found {
         assert!(document.validator(schema).is_valid(example), "{example} is not as {schema} says");
+    }
+}
+
+#[test]
+fn each_route_is_served_under_the_pages_address() {
+    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let (_, behaviors) = template.split_once("CacheBehaviors:\n").unwrap();
+    let (behaviors, _) = behaviors.split_once("\n\n").unwrap();
+    let behaviors: Vec<_> = behaviors.split("- { PathPattern: ").skip(1).collect();
+    for route in template_routes().into_values().flatten() {
+        let Some((method, path)) = route.split_once(' ') else { continue };
+        // CloudFront takes the first that matches.
+        let behavior = behaviors.iter().find(|behavior| {
+            let (pattern, _) = behavior.split_once(',').unwrap();
+            pattern.strip_suffix('*').map_or(path == pattern, |start| path.starts_with(start))
+        });
+        let takes = |behavior: &&str| method == "GET" || behavior.contains("AllowedMethods: [GET, HEAD, OPTIONS, PUT,");
+        assert!(behavior.is_some_and(takes), "{route}");
     }
 }

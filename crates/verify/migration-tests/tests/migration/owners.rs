@@ -92,7 +92,7 @@ async fn owner_with_a_padded_id_is_one_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_row_may_be_written_before_its_parent_and_stay_after_it() {
+async fn a_row_may_come_before_its_parent_or_stay_after() {
     let schema = SCHEMA
         .replace("fines (id int PRIMARY KEY, loan_id", "fines (id int, PRIMARY KEY (loan_id, id), loan_id")
         .replace("REFERENCES loans", "REFERENCES loans ON UPDATE CASCADE DEFERRABLE INITIALLY DEFERRED");
