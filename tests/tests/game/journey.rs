@@ -1,4 +1,4 @@
-//! A whole game (of three, or in `make verify` of ten) over real sockets, through the running stack:
+//! A whole game (of five, or in `make verify` of ten) over real sockets, through the running stack:
 //! what bots hear and say, beside what the table has in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +49,7 @@ struct Plan {
     twice: (usize, &'static str),
 }
 
-const OF_THREE: Plan = Plan { players: 3, killed: (2, "01.02"), twice: (1, "01.03") };
+const OF_FIVE: Plan = Plan { players: 5, killed: (4, "01.02"), twice: (2, "01.04") };
 const OF_TEN: Plan = Plan { players: NAMES.len(), killed: (4, "01.03"), twice: (7, "01.06") };
 
 /// One connection's worth of a bot: from when it sits down until it is killed or done.
@@ -126,7 +126,7 @@ fn heard(note: &BotMessage) -> Option<(&str, Value)> {
 
 #[tokio::test]
 async fn bots_play_a_whole_game_though_one_is_killed() {
-    let Plan { players, killed: (killed, killed_in), twice: (twice, twice_in) } = tests::load(OF_THREE, OF_TEN);
+    let Plan { players, killed: (killed, killed_in), twice: (twice, twice_in) } = tests::load(OF_FIVE, OF_TEN);
     let stack = Stack::start().await.unwrap();
     let server = Server::at(stack.url(), None).await.unwrap();
     let shared_answers = SharedAnswers::default();
