@@ -12,8 +12,8 @@ pub const MEDICINES_MAX: usize = 50;
 /// The maximum number of times of a medicine on a day.
 pub const TIMES_MAX: usize = 8;
 
-/// The maximum number of records of a medicine's doses on a day: a dose as needed may be recorded at
-/// any minute.
+/// The maximum number of records of a medicine's doses on a day: a dose as needed may be recorded
+/// at any minute.
 pub const DOSES_MAX: usize = 24;
 
 /// The maximum number of records of all doses on a day. It bounds a user's partition: records of

@@ -149,8 +149,8 @@ impl Functions {
         pools.iter().flat_map(|pool| environment::portable(pool.function(), self.launcher.endpoints())).collect()
     }
 
-    /// A function by its binary's name, its own name, its ARN or its logical id. A version or an alias
-    /// may follow.
+    /// A function by its binary's name, its own name, its ARN or its logical id. A version or an
+    /// alias may follow.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Pool>> {
         let (name, qualifier) = name_and_qualifier(name);

@@ -94,8 +94,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The items of a list, or the one value in its place, without the `If` around the list and around
-    /// an item. What is inside an item is not resolved.
+    /// The items of a list, or the one value in its place, without the `If` around the list and
+    /// around an item. What is inside an item is not resolved.
     pub(super) fn chosen_items<'n>(&self, list: &'n Node) -> Vec<&'n Node> {
         let list = self.chosen(list);
         let items = list.map(|list| list.items().unwrap_or(std::slice::from_ref(list)));

@@ -55,8 +55,8 @@ CREATE TABLE tidemark_migration.waiting (
 );
 
 -- The captured tables: the columns that identify their rows, the column with the owner or with the
--- row of the parent that knows the owner, and the prefix of the kind of owner. Without a foreign key
--- that is checked at once, a row may lack its parent for a while.
+-- row of the parent that knows the owner, and the prefix of the kind of owner. Without a foreign
+-- key that is checked at once, a row may lack its parent for a while.
 CREATE TABLE tidemark_migration.sources (
     source text PRIMARY KEY,
     keys text[] NOT NULL,
@@ -318,7 +318,8 @@ BEGIN
     IF of_before = of_after THEN
         PERFORM tidemark_migration.record_change(of_after, TG_ARGV[0], before, after);
     ELSE
-        -- A row without an owner is not migrated. A row that changes its owner counts as two changes.
+        -- A row without an owner is not migrated. A row that changes its owner counts as two
+        -- changes.
         IF of_before IS NOT NULL THEN
             PERFORM tidemark_migration.record_change(of_before, TG_ARGV[0], before, NULL);
         END IF;
@@ -329,7 +330,8 @@ BEGIN
             PERFORM tidemark_migration.move_children(TG_ARGV[0], after, of_before, of_after, false);
         END IF;
     END IF;
-    -- Rows below may be written before this row, or stay after it: nobody owns them in the meantime.
+    -- Rows below may be written before this row, or stay after it: nobody owns them in the
+    -- meantime.
     IF TG_ARGV[3] IN ('parent', 'both') THEN
         SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = TG_ARGV[0];
         IF before ->> parent_key IS DISTINCT FROM after ->> parent_key THEN

@@ -154,8 +154,8 @@ impl Sides {
     /// The writes in DynamoDB for a change made there, and the outbox entry for PostgreSQL.
     /// `before` is the row that PostgreSQL has, `after` the row that it will have, and `rows` are
     /// the related rows. `None` if the change must be made in PostgreSQL, because it affects all
-    /// items of the user, changes the rows that refer to this one, or is too large for the outbox or for
-    /// one transaction.
+    /// items of the user, changes the rows that refer to this one, or is too large for the outbox
+    /// or for one transaction.
     pub(super) async fn own_change(
         &self,
         row: &Row,

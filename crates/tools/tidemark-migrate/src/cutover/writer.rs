@@ -250,8 +250,8 @@ impl Writer {
             _ => failure.into(),
         })?;
         let Some((entry, mut writes)) = change else {
-            // PostgreSQL must make the change: it affects all items of the user or rows that refer to
-            // this one, or it is too large for the outbox or for one transaction.
+            // PostgreSQL must make the change: it affects all items of the user or rows that refer
+            // to this one, or it is too large for the outbox or for one transaction.
             self.sides.move_user(user, Side::Postgres).await?;
             return Ok(false);
         };

@@ -66,8 +66,8 @@ pub struct Schema {
     pub left_behind: Vec<String>,
     /// The tables from which others inherit, and those others.
     pub(crate) heirs: Vec<(String, String)>,
-    /// Foreign keys between the mapping's tables that change rows when the row to which they refer is
-    /// deleted or gets another key.
+    /// Foreign keys between the mapping's tables that change rows when the row to which they refer
+    /// is deleted or gets another key.
     pub(crate) dependencies: Vec<ForeignKey>,
 }
 

@@ -56,8 +56,8 @@ fn unreadable(what: &str, error: impl std::fmt::Display) -> Failure {
 }
 
 impl Postgres {
-    /// The application's tables in a schema of this name. Sets the time zone of the client's session to
-    /// UTC, and the other formats of values.
+    /// The application's tables in a schema of this name. Sets the time zone of the client's
+    /// session to UTC, and the other formats of values.
     pub async fn open(client: Client, schema: &str, mapping: &Arc<Mapping>) -> Result<Self, Failure> {
         check_unchanged(&client).await?;
         Self::open_changed(client, schema, mapping).await

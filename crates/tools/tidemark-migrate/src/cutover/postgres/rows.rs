@@ -145,8 +145,8 @@ impl Postgres {
         })
     }
 
-    /// The rows that PostgreSQL deletes or changes together with a row that is deleted, or whose key
-    /// changes: `action` is the action of the foreign keys. More than `most` are not read.
+    /// The rows that PostgreSQL deletes or changes together with a row that is deleted, or whose
+    /// key changes: `action` is the action of the foreign keys. More than `most` are not read.
     pub(in crate::cutover) async fn dependents(
         &self,
         user: &str,
