@@ -39,6 +39,11 @@ export function statusOn(status: Status, today: string): Status {
   return { ...status, today, isResting: restDaysLeft > 0, restDaysLeft };
 }
 
+/** The day of a stored log. */
+export function dayOfLog(log: Log): Day {
+  return { date: log.date, log, state: !log.isTaken ? 'none' : log.hasBleeding ? 'bleeding' : 'taken' };
+}
+
 /**
  * The log entry after a write; `null` when the write removes it. A note, a flow or symptoms that
  * the write lacks stay.
