@@ -242,6 +242,19 @@ test('a medicine as needed with a stock is added, taken, corrected and undone', 
   await close();
 });
 
+test('a dose taken just after midnight belongs to the new day', async () => {
+  const server = new OkusuriServer();
+  server.medicines.push({ id: 'm4', name: 'Ibuprofen', dose: '1 tablet', times: [], from: dayAt(-9) });
+  const { page, close } = await open(server);
+  const take = page.getByRole('button', { name: 'Take now: Ibuprofen' });
+  await take.waitFor();
+  // The page has not checked yet whether a new day has begun.
+  await page.clock.setFixedTime(Date.UTC(2026, 10, 21, 15, 0, 5));
+  await take.click();
+  await becomes(() => server.changes.map(({ path }) => path), [`doses/${dayAt(1)}/00:00/m4`]);
+  await close();
+});
+
 test('a low stock is shown until a new pack is added', async () => {
   const server = new OkusuriServer();
   const stock = { left: 13, perDose: 1, packSize: 28, warnDays: 7, packs: 2, isLow: true, runsOutOn: dayAt(6) };
