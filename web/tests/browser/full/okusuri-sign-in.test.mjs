@@ -78,6 +78,30 @@ test('the providers appear when the network is back', async () => {
   await close();
 });
 
+test('the providers appear when the server is back', async () => {
+  const server = new OkusuriServer();
+  server.isSignedIn = false;
+  server.isDown = true;
+  const { page, close } = await open(server);
+  await page.getByText('Could not load this data').waitFor();
+  server.isDown = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('link', { name: 'Continue with LINE' }).waitFor();
+  await close();
+});
+
+test('an empty list of providers is asked for once', async () => {
+  const server = new OkusuriServer();
+  server.isSignedIn = false;
+  let asked = 0;
+  server.answers['GET sign-in/providers'] = (route) => (asked++, route.fulfill({ json: { items: [] } }));
+  const { page, close } = await open(server);
+  await page.getByLabel('Email address').waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(asked, 1);
+  await close();
+});
+
 test('an ended session keeps unsent entries for the same user', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server);
