@@ -5,7 +5,23 @@ import { becomes, named } from '../harness.mjs';
 import { act, logChanges, useOkusuri } from '../okusuri-page.mjs';
 import { dayAt, log, OkusuriServer, today } from '../okusuri-server.mjs';
 
+/** @import { Page } from 'playwright-core' */
+
 const { open } = useOkusuri();
+
+/**
+ * Sets the permission for notifications. In a Chromium without windows it stays `denied`, even when
+ * a test grants it.
+ *
+ * @param {OkusuriServer} server @param {Page} page @param {NotificationPermission} permission
+ */
+async function installWithPermission(server, page, permission) {
+  await server.install(page);
+  await page.addInitScript((permission) => {
+    Object.defineProperty(Notification, 'permission', { get: () => permission });
+    Notification.requestPermission = async () => permission;
+  }, permission);
+}
 
 test('the page can be installed, and its worker caches no user data', async () => {
   const server = new OkusuriServer();
@@ -86,14 +102,7 @@ test('the settings show each state of notifications', async () => {
   const at = '/okusuri/?view=settings';
   const { page, close } = await open(server, {
     ...{ at, serviceWorkers: 'allow' },
-    prepare: async (page) => {
-      await server.install(page);
-      await page.addInitScript(() => {
-        // In a Chromium without windows this stays `denied`, even when the test grants it.
-        Object.defineProperty(Notification, 'permission', { get: () => 'granted' });
-        Notification.requestPermission = async () => 'granted';
-      });
-    },
+    prepare: (page) => installWithPermission(server, page, 'granted'),
   });
   await page.getByText('Notifications are off for this device.').waitFor();
   // This key is not a point of the curve, and this browser has no push service or permission.
@@ -101,13 +110,7 @@ test('the settings show each state of notifications', async () => {
   await page.getByText('This browser cannot reach its push service.').waitFor();
   await close();
 
-  const denied = await open(server, {
-    at,
-    prepare: async (page) => {
-      await server.install(page);
-      await page.addInitScript(() => Object.defineProperty(Notification, 'permission', { get: () => 'denied' }));
-    },
-  });
+  const denied = await open(server, { at, prepare: (page) => installWithPermission(server, page, 'denied') });
   await denied.page.getByText('Notifications are blocked for this page.').waitFor();
   await denied.close();
   const without = await open(server, {
