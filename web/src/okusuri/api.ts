@@ -11,8 +11,8 @@ export type User = Schema<'Me'>;
 export type Log = Pick<Schema<'MedicationLog'>, 'date' | 'hasBleeding' | 'isTaken' | 'note' | 'flow' | 'symptoms'>;
 /** The state of streak, bleeding and rest. */
 export type Status = Omit<Schema<'Standing'>, 'loggedToday' | 'lastLogOn'>;
-/** The state of a day. */
-export type DayState = Schema<'Calendar'>['days'][number]['state'];
+/** The state of a day. `unknown`: this page has not read it. */
+export type DayState = Schema<'Calendar'>['days'][number]['state'] | 'unknown';
 /** A day of the calendar. */
 export interface Day {
   readonly date: string;

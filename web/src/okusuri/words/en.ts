@@ -130,6 +130,7 @@ export const en = {
     missed: 'not taken',
     future: 'future day',
     none: 'no entry',
+    unknown: 'not loaded yet',
   },
   restTaken: 'rest day, taken anyway',
   restBleeding: 'rest day, taken anyway, with bleeding',

@@ -121,6 +121,7 @@ export const ja: Words = {
     missed: '飲んでいない',
     future: '未来の日',
     none: '記録なし',
+    unknown: 'まだ読み込めていない',
   },
   restTaken: '休薬日、飲んだ記録あり',
   restBleeding: '休薬日、飲んだ記録・出血あり',

@@ -116,6 +116,20 @@ test('a day of a failed month is read when opened', async () => {
   await close();
 });
 
+test('the days of a failed month are not told as empty', async () => {
+  const server = new OkusuriServer();
+  server.answers['GET calendar/2026-11'] = (route) => route.fulfill(problem(503, 'The database asks for patience'));
+  const { page, close } = await open(server);
+  await page.getByRole('button', { name: 'Fri 20 Nov: not loaded yet' }).waitFor();
+  await page.getByRole('link', { name: 'Calendar' }).click();
+  await page.getByRole('button', { name: 'Sat, 21 Nov 2026, today, not loaded yet' }).waitFor();
+  assert.equal(await page.locator('[data-state=unknown]').count(), 21);
+  assert.equal(await page.locator('[data-state=future]').count(), 9);
+  server.answers = {};
+  await page.getByRole('button', { name: 'Fri, 20 Nov 2026, taken' }).waitFor();
+  await close();
+});
+
 test('older pages of the history stay while they are read again', async () => {
   const server = new OkusuriServer();
   const { page, context, close } = await open(server, { at: '/okusuri/?view=history' });
