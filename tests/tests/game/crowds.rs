@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::SPECTATORS_MAX;
 use domain::game::rate_limit::{GUESSES, SPECTATOR_TALK};
+use domain::game::{SPECTATORS_MAX, Settings};
 use futures::future::join_all;
 use game_room::HELLO_WAIT_MS;
 use game_store::{Connections, PARTITION_BOUNDS, Role};
@@ -18,6 +18,16 @@ const SILENT: u32 = 500;
 
 fn say(text: &str) -> Value {
     json!({"action": "say", "id": uuid::Uuid::now_v7().to_string(), "text": text})
+}
+
+/// Guesses through new instances of the functions until the player's guesses are too fast.
+async fn take_all_guesses(table: &GameTable, seat: u8) {
+    let mut outcome = "";
+    for _ in 0..GUESSES.burst {
+        let guess = say("みかん").to_string();
+        outcome = table.instance().message(&connection(seat), &guess, table.now_ms()).await.outcome;
+    }
+    assert_eq!(outcome, "too-fast");
 }
 
 /// What the game's table has been asked for so far, in read and write units.
@@ -182,6 +192,41 @@ async fn spectator_talk_limit_holds_over_a_new_connection() {
     assert_eq!(table.send("again", &say("わあ")).await.outcome, "too-fast");
     table.pass(SPECTATOR_TALK.every_ms * SPECTATOR_TALK.burst);
     assert_eq!(table.send("again", &say("わあ")).await.outcome, "done");
+}
+
+#[tokio::test]
+async fn guess_limit_holds_over_a_disconnect() {
+    let table = GameTable::with_players(3).await.unwrap();
+    table.start_drawing(3, "りんご").await.unwrap();
+    take_all_guesses(&table, 1).await;
+    assert_eq!(table.room.disconnected(&connection(1), table.now_ms()).await.status, 200);
+    table.open("again", 1).await.unwrap();
+    table.say_hello("again").await;
+    assert_eq!(table.send("again", &say("みかん")).await.outcome, "too-fast");
+    table.pass(GUESSES.every_ms * GUESSES.burst);
+    assert_eq!(table.send("again", &say("みかん")).await.outcome, "done");
+}
+
+#[tokio::test]
+async fn guess_limit_holds_over_another_role_and_another_game() {
+    let table = GameTable::with_players(3).await.unwrap();
+    table.start_drawing(3, "りんご").await.unwrap();
+    let other = GameTable::empty(table.db.clone(), Settings::default(), &[]).await.unwrap();
+    other.sit_down(1).await.unwrap();
+    take_all_guesses(&table, 1).await;
+    table.open_as("looks-on", 1, Role::Spectator).await.unwrap();
+    assert_eq!(table.say_hello("looks-on").await.outcome, "done");
+    assert_eq!(table.send("looks-on", &say("わあ")).await.outcome, "done");
+    table.open("back", 1).await.unwrap();
+    table.say_hello("back").await;
+    assert_eq!(table.send("back", &say("みかん")).await.outcome, "too-fast");
+    other.open("other", 1).await.unwrap();
+    assert_eq!(other.say_hello("other").await.outcome, "done");
+    table.open("again", 1).await.unwrap();
+    table.say_hello("again").await;
+    assert_eq!(table.send("again", &say("みかん")).await.outcome, "too-fast");
+    table.pass(GUESSES.every_ms * GUESSES.burst);
+    assert_eq!(table.send("again", &say("みかん")).await.outcome, "done");
 }
 
 #[tokio::test]

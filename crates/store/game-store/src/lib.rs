@@ -7,7 +7,7 @@
 //! | secret: options, word, order of hints, the seed of all chance | `GAME#<game>` | `LIVE#SECRET` | together with the room |
 //! | listener: who gets the game's messages | `GAME#<game>` | `LIVE#CONN#<slot>` | hello, `$disconnect` |
 //! | whose a connection is | `CONN#<connection>` | `CONN` | `$connect`, hello, `$disconnect` |
-//! | which connection a player has | `PLAYER#<player>` | `CONNECTION` | hello, `$disconnect` |
+//! | which connection a player has; after its end, the limits that it left | `PLAYER#<player>` | `CONNECTION` | hello, `$disconnect` |
 //! | that a ticket has been used | `TICKET#<ticket>` | `TICKET` | `$connect` |
 //! | how many games and seats a client address has taken | `CLIENT#<tag>` | `GAMES`, `SEATS` | the HTTP API |
 //! | a seat; in `GSI1-PlayerIndex` | `GAME#<game>` | `PLAYER#<player>` | together with the room |

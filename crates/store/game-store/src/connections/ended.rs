@@ -48,7 +48,7 @@ impl Connections {
         let player_id = player_id(&row.player_id)?;
         let game_id = row.game_id.parse().map_err(StoreError::unreadable)?;
         // The end may not have deleted the ended connection's own item yet.
-        let current = self.of_player(player_id).await?.filter(|current| current.connection_id != connection_id);
+        let current = self.of_player(player_id).await?.filter(|current| current.is_other(connection_id));
         Ok(current.is_none_or(|current| current.game_id != row.game_id).then_some((game_id, player_id)))
     }
 }

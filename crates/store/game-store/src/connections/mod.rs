@@ -90,13 +90,42 @@ struct ConnectionRow {
     slot: Option<String>,
 }
 
-/// The connection that a player has had until now.
+/// The connection of a player, or the tombstone of the last one.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PlayerConnectionRow {
     connection_id: String,
     game_id: String,
     slot: String,
+    #[serde(default)]
+    ended_at: Option<u64>,
+    /// The listener's, once the connection has ended.
+    #[serde(default)]
+    talk_until: u64,
+    /// The same of the guesses.
+    #[serde(default)]
+    guess_until: u64,
+}
+
+impl PlayerConnectionRow {
+    fn is_open(&self) -> bool {
+        self.ended_at.is_none()
+    }
+
+    /// Whether the connection is open, and another one.
+    fn is_other(&self, connection_id: &str) -> bool {
+        self.is_open() && self.connection_id != connection_id
+    }
+
+    /// Until when messages are taken of a new listener in that slot.
+    fn until_ms(&self, what: MessageKind, slot: &str) -> u64 {
+        match what {
+            // Players and spectators have different limits. A spectator who takes a seat may talk.
+            MessageKind::Talk if self.slot.get(..1) != slot.get(..1) => 0,
+            MessageKind::Talk => self.talk_until,
+            MessageKind::Guess => self.guess_until,
+        }
+    }
 }
 
 /// Stores the connections. Its requests are `GetItem`, `Query`, `PutItem`, `UpdateItem`,
@@ -149,7 +178,8 @@ impl Connections {
 
     /// Whether a player has a connection to that game now. Consistent.
     pub async fn is_connected(&self, game_id: GameId, player_id: PlayerId) -> Result<bool, StoreError> {
-        Ok(self.of_player(player_id).await?.is_some_and(|connection| connection.game_id == game_id.to_string()))
+        let current = self.of_player(player_id).await?.filter(PlayerConnectionRow::is_open);
+        Ok(current.is_some_and(|current| current.game_id == game_id.to_string()))
     }
 
     async fn of_player(&self, player_id: PlayerId) -> Result<Option<PlayerConnectionRow>, StoreError> {
@@ -178,7 +208,10 @@ impl Connections {
             let Some((slot, taken)) = slot_for(&listeners, room, connection_id, who) else {
                 return Ok(GreetOutcome::NoPlace);
             };
-            let older = self.of_player(who.player_id).await?;
+            let mut older = self.of_player(who.player_id).await?;
+            if let Some(open) = older.as_mut().filter(|older| older.is_open()) {
+                self.read_limits(open, &listeners).await?;
+            }
             match self.put(connection_id, who, &slot, taken, older.as_ref(), now_ms).await {
                 Ok(true) => {
                     self.forget_older(older, connection_id, who.game_id, &slot).await?;
@@ -195,6 +228,31 @@ impl Connections {
             }
             listeners = self.listeners(who.game_id).await?;
         }
+    }
+
+    /// Reads until when the messages of an open connection are taken. `listeners` are those of the
+    /// player's game, which may be another one than the connection's.
+    async fn read_limits(&self, open: &mut PlayerConnectionRow, listeners: &[Listener]) -> Result<(), StoreError> {
+        let known = listeners.iter().find(|listener| listener.connection_id == open.connection_id).cloned();
+        let listener = match known {
+            Some(listener) => Some(listener),
+            None => {
+                let game_id = open.game_id.parse().map_err(StoreError::unreadable)?;
+                self.listener(game_id, &open.slot, &open.connection_id).await?
+            }
+        };
+        if let Some(listener) = listener {
+            open.talk_until = listener.talk_until_ms;
+            open.guess_until = listener.guess_until_ms;
+        }
+        Ok(())
+    }
+
+    /// The listener in a slot while it is that connection's. Consistent.
+    async fn listener(&self, game_id: GameId, slot: &str, connection_id: &str) -> Result<Option<Listener>, StoreError> {
+        let request = self.table.get_item(key(game(game_id), listener(slot))).consistent_read(true);
+        let found = request.send().await?.item.map(Listener::read).transpose()?;
+        Ok(found.filter(|found| found.connection_id == connection_id))
     }
 
     async fn listeners(&self, game_id: GameId) -> Result<Vec<Listener>, StoreError> {
@@ -224,13 +282,13 @@ impl Connections {
         of_player.insert("connectedAt".to_owned(), n(who.connected_at_ms));
         let mut listens = item(key(game(who.game_id), listener(slot)));
         listens.insert("role".to_owned(), s(who.role.as_str()));
-        if let Some(older) = older.filter(|older| older.connection_id != connection_id) {
+        if let Some(older) = older.filter(|older| older.is_other(connection_id)) {
             listens.insert("replaces".to_owned(), s(&*older.connection_id));
         }
-        // Coming back gives no new allowance.
-        let own = taken.filter(|taken| taken.who.id() == who.player_id);
+        // Stops a player who comes back from having a new allowance.
         for what in MessageKind::ALL {
-            listens.insert(what.attribute().to_owned(), n(own.map_or(0, |own| own.until_ms(what))));
+            let until_ms = older.map_or(0, |older| older.until_ms(what, slot));
+            listens.insert(what.attribute().to_owned(), n(until_ms));
         }
 
         // Stops two connections of one player that say hello at once from both staying: the second
@@ -254,7 +312,7 @@ impl Connections {
             write().put(listens.build()?).build(),
             write().update(greeted.build()?).build(),
         ];
-        if let Some(older) = older.filter(|older| older.connection_id != connection_id) {
+        if let Some(older) = older.filter(|older| older.is_other(connection_id)) {
             let key = key(connection(&older.connection_id), CONN);
             writes.push(write().delete(self.table.delete(key).build()?).build());
         }
@@ -287,7 +345,7 @@ impl Connections {
         game_id: GameId,
         slot: &str,
     ) -> Result<(), StoreError> {
-        let Some(older) = older.filter(|older| older.connection_id != connection_id) else { return Ok(()) };
+        let Some(older) = older.filter(|older| older.is_other(connection_id)) else { return Ok(()) };
         let older_game: GameId = older.game_id.parse().map_err(StoreError::unreadable)?;
         if older_game == game_id && older.slot == slot {
             return Ok(());
@@ -303,15 +361,45 @@ impl Connections {
         let old = old.filter(is_open).map(Connection::read).transpose()?;
         let slot = old.and_then(|old| old.slot).or_else(|| who.slot.clone());
         let Some(slot) = slot else { return Ok(false) };
-        self.delete_own(key(game(who.game_id), listener(&slot)), connection_id).await?;
-        self.delete_own(key(player(who.player_id), CONNECTION), connection_id).await
+        self.end_listener(who.game_id, &slot, who.player_id, connection_id, now_ms).await
     }
 
     /// Forgets a listener's connection.
     pub async fn forget(&self, game_id: GameId, gone: &Listener, now_ms: u64) -> Result<(), StoreError> {
         self.end(&gone.connection_id, &gone.who, game_id, now_ms).await?;
-        self.delete_own(key(game(game_id), listener(&gone.slot)), &gone.connection_id).await?;
-        self.delete_own(key(player(gone.who.id()), CONNECTION), &gone.connection_id).await.map(drop)
+        self.end_listener(game_id, &gone.slot, gone.who.id(), &gone.connection_id, now_ms).await.map(drop)
+    }
+
+    /// Ends a player's connection and deletes its listener. The tombstone keeps the listener's
+    /// limits for the player's next connection. `true`: it was the player's connection until now.
+    async fn end_listener(
+        &self,
+        game_id: GameId,
+        slot: &str,
+        player_id: PlayerId,
+        connection_id: &str,
+        now_ms: u64,
+    ) -> Result<bool, StoreError> {
+        let listens = self.listener(game_id, slot, connection_id).await?;
+        let mut ended = key(player(player_id), CONNECTION);
+        ended.insert("connectionId".to_owned(), s(connection_id));
+        ended.insert("gameId".to_owned(), s(game_id.to_string()));
+        ended.insert("slot".to_owned(), s(slot));
+        ended.insert("endedAt".to_owned(), n(now_ms));
+        ended.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
+        for what in MessageKind::ALL {
+            ended.insert(what.attribute().to_owned(), n(listens.as_ref().map_or(0, |own| own.until_ms(what))));
+        }
+        // Stops the late end of an old connection from ending the new one. Stops a second end from
+        // overwriting the limits, because the listener may be deleted by then.
+        let put = self.table.put_item(ended);
+        let put = put
+            .condition_expression("connectionId = :own AND attribute_not_exists(endedAt)")
+            .expression_attribute_values(":own", s(connection_id));
+        let is_ended = unless_condition_failed(put.send().await)?.is_some();
+        // Deleted last: a hello that finds no listener finds the tombstone.
+        self.delete_own(key(game(game_id), listener(slot)), connection_id).await?;
+        Ok(is_ended)
     }
 
     /// Deletes an item while it is that connection's.
