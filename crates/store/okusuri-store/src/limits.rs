@@ -7,14 +7,14 @@ use domain::okusuri::sign_in::{Limits as Numbers, Locked, SERVICE_SENDS_MAX, Sig
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::code_counters::{self, CodeCounters, conditional_upsert};
+use super::code_counters::{self, CodeCounters, write_counted};
 use super::keys::{self, Key, n, s};
 use super::rows::{Row, read};
 use super::verifications::{CheckError, IssueError};
 use store_base::unless_condition_failed;
 use store_base::{StoreError, Table};
 
-/// How often a change is conditional_upsert again because another one was faster.
+/// How often a change is tried again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
 /// Where requests come from: an IPv4 address, or the network that an IPv6 client has as one.
@@ -163,7 +163,7 @@ impl CodeLimits {
             let counted = before.as_ref().map(|before| &before.counted);
             let sent = next(counted.map(CodeCounters::sent).as_ref())?;
             let row = SourceLimit { source: source.0.clone(), counted: CodeCounters::new(sent, counted, now) };
-            if conditional_upsert(&row, counted)?.send(&self.table).await? {
+            if write_counted(&self.table, &row, &row.counted, counted).await? {
                 return Ok(());
             }
         }

@@ -1,7 +1,6 @@
 //! Reminders: the users' settings, and the users who are due.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
 use domain::okusuri::{REMINDER_LATE_MAX, REMINDER_TIME_DEFAULT, local_date, next_due};
 use jiff::Timestamp;
@@ -236,19 +235,7 @@ impl Reminders {
             "DueAt = :due AND UpdatedAt = :before",
             vec![("due", due_at), ("before", s(due.updated_at().to_string()))],
         );
-        let claim = claim.request(&self.table);
-        match claim.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld).send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                // The answer of an attempt may be lost, and the next one is refused by the claim of
-                // the first.
-                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
-                    let held: Option<R> = refused.item().cloned().map(read).transpose()?;
-                    Ok(held.is_some_and(|held| held.claim_id() == row.claim_id()))
-                }
-                _ => Err(error.into()),
-            },
-        }
+        claim.send_with_id(&self.table, "ClaimId", row.claim_id()).await
     }
 
     /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in

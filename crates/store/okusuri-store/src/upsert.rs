@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure, Update};
 
-use super::keys::{Item, PARTITION_KEY, SORT_KEY, TYPE_SORT};
+use super::keys::{Item, PARTITION_KEY, SORT_KEY, TYPE_SORT, n};
 use super::rows::{Row, item};
 use store_base::unless_condition_failed;
 use store_base::{StoreError, Table};
@@ -75,6 +76,24 @@ impl Upsert {
     /// Sends it: whether its condition held, and so it was written.
     pub(super) async fn send(self, table: &Table) -> Result<bool, StoreError> {
         Ok(unless_condition_failed(self.request(table).send().await)?.is_some())
+    }
+
+    /// The same for a row whose attribute `name` is `id`, a random number of this write. The answer
+    /// of the SDK's first attempt may be lost, and the second attempt fails on the condition. Then
+    /// the item has this number, and the row was written.
+    pub(super) async fn send_with_id(self, table: &Table, name: &str, id: Option<u32>) -> Result<bool, StoreError> {
+        let request = self.request(table);
+        let request = request.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
+                    let held = refused.item().and_then(|held| held.get(name));
+                    Ok(held.is_some() && held == id.map(n).as_ref())
+                }
+                _ => Err(error.into()),
+            },
+        }
     }
 
     /// As a part of a transaction.

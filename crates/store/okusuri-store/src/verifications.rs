@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use subtle::ConstantTimeEq;
 
-use super::code_counters::{self, CodeCounters, conditional_upsert};
+use super::code_counters::{self, CodeCounters, write_counted};
 use super::keys::{self, Key};
 use super::rows::{Row, read};
 use super::vault::Vault;
 use store_base::{StoreError, Table};
 
-/// How often a change is conditional_upsert again because another one was faster.
+/// How often a change is tried again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
 /// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`, and `CODE#DEVICE` for the devices that
@@ -140,7 +140,7 @@ impl Codes {
             let sent = SignInCounters::count_send(counted.map(CodeCounters::sent).as_ref(), Limits::MAILBOX, now)?;
             let code_hash = code_hash.clone();
             let row = Verification { email: email.to_string(), code_hash, ..self.row(email, &before, sent, now) };
-            if conditional_upsert(&row, counted)?.send(&self.table).await? {
+            if write_counted(&self.table, &row, &row.counted, counted).await? {
                 return Ok(());
             }
         }
@@ -167,7 +167,7 @@ impl Codes {
             // Where no code is under way the same is written, and the same is compared: nobody can
             // tell.
             let row = self.row(email, &before, sent, now);
-            if conditional_upsert(&row, counted)?.send(&self.table).await? {
+            if write_counted(&self.table, &row, &row.counted, counted).await? {
                 let code_hash = self.vault.code_hash(email, code);
                 let is_right: bool = code_hash.ct_eq(&row.code_hash).into();
                 return match (is_right, is_good) {

@@ -1,5 +1,7 @@
 //! `okusuri-api` from its users' view, with one clock and the real engine.
 
+use std::collections::BTreeMap;
+
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use lambda_kit::http::Request;
@@ -7,6 +9,7 @@ use okusuri_api::{Okusuri, handle};
 use serde_json::{Value, json};
 use tests::Database;
 use tests::okusuri::{service, user};
+use tidemark_engine::{Chance, EngineFaults};
 
 mod administration;
 mod import;
@@ -97,6 +100,28 @@ async fn unmailed_code_is_reported_and_counts_towards_limits() {
     assert_eq!(problem(&ask().await), (503, "mail-not-sent"));
     // No second mail within the minute, and at most five within the hour.
     assert_eq!(ask().await.0, 202);
+}
+
+#[tokio::test]
+async fn code_is_mailed_when_the_writes_answer_is_lost() {
+    let world = World::new().await;
+    // A loopback client has no source limit, so the mailbox has the first update.
+    let request = Request::new(
+        serde_json::from_value(json!({
+            "routeKey": "POST /okusuri/api/sign-in/email",
+            "headers": { "content-type": "application/json" },
+            "requestContext": { "http": { "method": "POST", "sourceIp": "127.0.0.1" } },
+            "body": json!({ "email": "carol@example.com" }).to_string(),
+        }))
+        .unwrap(),
+    );
+    let fail_after = BTreeMap::from([("UpdateItem".to_owned(), Chance { next: 1, probability: 0.0 })]);
+    world.db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
+    // The mailer of this test sends nothing, and says so when it is asked to.
+    assert_eq!(
+        handle(&world.okusuri, request).await.unwrap_err().to_json()["type"],
+        "urn:tidemark:problem:mail-not-sent"
+    );
 }
 
 #[tokio::test]

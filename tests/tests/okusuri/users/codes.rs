@@ -68,6 +68,26 @@ async fn code_is_valid_until_it_expires_or_is_replaced() {
 }
 
 #[tokio::test]
+async fn code_counts_once_when_the_answer_is_lost() {
+    let service = Service::start().await;
+    let email = email("ann");
+    let lose = || {
+        // The SDK sends the write again, and the condition of the second attempt fails.
+        let fail_after = BTreeMap::from([("UpdateItem".to_owned(), Chance { next: 1, probability: 0.0 })]);
+        service.db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
+    };
+    lose();
+    service.codes.issue(&email, &code("111111"), now()).await.unwrap();
+    lose();
+    let wrong = service.codes.check(&email, &code("222222"), now()).await;
+    assert!(matches!(wrong, Err(CheckError::Wrong { attempts_left: 4 })), "{wrong:?}");
+    lose();
+    service.codes.check(&email, &code("111111"), now()).await.unwrap();
+    let wrong = service.codes.check(&email, &code("222222"), now()).await;
+    assert!(matches!(wrong, Err(CheckError::Wrong { attempts_left: 2 })), "{wrong:?}");
+}
+
+#[tokio::test]
 async fn a_code_is_valid_for_its_own_address_only() {
     let service = Service::start().await;
     service.codes.issue(&email("ann"), &code("123456"), now()).await.unwrap();
