@@ -13,7 +13,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::{HttpRequest, HttpResponse};
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition};
 use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Config, Credentials, HttpClient, Region, RuntimeComponents, StalledStreamProtectionConfig,
+    BehaviorVersion, Config, HttpClient, Region, RuntimeComponents, StalledStreamProtectionConfig,
 };
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -94,7 +94,7 @@ impl Wire {
         let config = Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::from_static("us-east-1"))
-            .credentials_provider(Credentials::new("sim", "sim", None, None, "sim"))
+            .allow_no_auth()
             .endpoint_url("http://table")
             .http_client(self.clone())
             .retry_config(RetryConfig::standard())
@@ -111,7 +111,7 @@ impl Wire {
         let config = aws_sdk_dynamodbstreams::Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::from_static("us-east-1"))
-            .credentials_provider(Credentials::new("sim", "sim", None, None, "sim"))
+            .allow_no_auth()
             .endpoint_url("http://stream")
             .http_client(self.clone())
             .retry_config(RetryConfig::standard())

@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::world::{TABLE, World, now};
+use super::world::{State, TABLE, World, now};
 use crate::table::ask;
 
 /// How often an expiry that is not taken is told again.
@@ -45,12 +45,17 @@ impl Sweeper {
 
     /// Deletes some or all expired items. Their stream records follow later.
     fn sweep(&self, is_all: bool) -> anyhow::Result<()> {
-        let seconds = now().as_second();
+        let expired = json!({
+            "TableName": TABLE,
+            "ConsistentRead": true,
+            "FilterExpression": "#ttl <= :now",
+            "ExpressionAttributeNames": {"#ttl": "ttl"},
+            "ExpressionAttributeValues": {":now": {"N": now().as_second().to_string()}},
+        });
         let gone = self.world.with(|state| {
             let mut gone = Vec::new();
-            for item in items(state)? {
-                let ttl: Option<i64> = item["ttl"]["N"].as_str().and_then(|ttl| ttl.parse().ok());
-                if ttl.is_some_and(|ttl| ttl <= seconds) && (is_all || state.history.rng.bool()) {
+            for item in scan(state, &expired)? {
+                if is_all || state.history.rng.bool() {
                     let key = json!({"PK": item["PK"], "SK": item["SK"]});
                     ask(&mut *state.database, "DeleteItem", &json!({"TableName": TABLE, "Key": key}))?;
                     state.history.note(|| format!("time takes {}", item["SK"]));
@@ -90,8 +95,12 @@ impl Sweeper {
 }
 
 /// Every item of the table.
-pub(super) fn items(state: &mut super::world::State) -> anyhow::Result<Vec<Value>> {
-    let page = ask(&mut *state.database, "Scan", &json!({"TableName": TABLE, "ConsistentRead": true}))?;
+pub(super) fn items(state: &mut State) -> anyhow::Result<Vec<Value>> {
+    scan(state, &json!({"TableName": TABLE, "ConsistentRead": true}))
+}
+
+fn scan(state: &mut State, query: &Value) -> anyhow::Result<Vec<Value>> {
+    let page = ask(&mut *state.database, "Scan", query)?;
     anyhow::ensure!(page["LastEvaluatedKey"].is_null(), "the table has outgrown one page");
     Ok(page["Items"].as_array().context("no items")?.clone())
 }
