@@ -136,11 +136,15 @@ pub struct MappingSource<'a> {
 }
 
 impl Mapping {
-    /// Starts a mapping to a function.
+    /// Starts a mapping to a function. After that, each new record is delivered.
     ///
     /// # Errors
     /// [`MappingError`] when the stack does not support the mapping.
-    pub fn start(pool: Arc<Pool>, mapping: StreamMapping, source: MappingSource<'_>) -> Result<Self, MappingError> {
+    pub async fn start(
+        pool: Arc<Pool>,
+        mapping: StreamMapping,
+        source: MappingSource<'_>,
+    ) -> Result<Self, MappingError> {
         check_role(&pool.function().name, &source)?;
         let name = format!("{}-{}", pool.function().logical_id, mapping.event_id);
         let progress = Arc::new(Progress::default());
@@ -169,7 +173,12 @@ impl Mapping {
         let (destination, checkpoints) = (context.destination.clone(), Arc::clone(&context.checkpoints));
         let polls = context.polls.clone();
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        tasks.spawn(stop.clone().run_until_cancelled_owned(run(context)));
+        // With an engine that does not answer yet, the task tries again.
+        let is_positioned = match context.source.shards().await {
+            Ok(shards) => position(&context, &shards).await.is_ok(),
+            Err(_) => false,
+        };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(run(context, is_positioned)));
         tasks.close();
         Ok(Self { name, function, stream_arn, progress, destination, checkpoints, polls, stop, tasks })
     }
@@ -234,20 +243,19 @@ fn check_role(function: &str, source: &MappingSource<'_>) -> Result<(), MappingE
 }
 
 /// Lists shards and starts a worker for each, children after their parents.
-async fn run(context: Arc<MappingContext>) {
+async fn run(context: Arc<MappingContext>, mut is_positioned: bool) {
     let mut workers = JoinSet::new();
     let (mut drained, mut reading) = (BTreeSet::new(), BTreeSet::new());
-    let mut positioned = false;
     loop {
         let mut pause = DISCOVERY_INTERVAL;
         match context.source.shards().await {
             Ok(shards) => {
-                if !positioned && let Err(error) = position(&context, &shards).await {
+                if !is_positioned && let Err(error) = position(&context, &shards).await {
                     tracing::error!("{}: its checkpoints cannot be written: {error}", context.name);
                     tokio::time::sleep(DISCOVERY_RETRY).await;
                     continue;
                 }
-                positioned = true;
+                is_positioned = true;
                 for shard in shards::readable(&shards, &drained, &reading) {
                     let checkpoint =
                         context.checkpoints.load(&context.stream_arn, &shard.id).unwrap_or_else(|| start(&context));

@@ -39,7 +39,7 @@ impl Streams<'_> {
 }
 
 /// Starts every enabled mapping, with the role of its function.
-pub(super) fn start(
+pub(super) async fn start(
     stack: &Stack,
     admin: &AdminState,
     streams: &Streams<'_>,
@@ -64,7 +64,7 @@ pub(super) fn start(
                 data,
                 writes,
             };
-            let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
+            let started = Mapping::start(Arc::clone(pool), mapping.clone(), source).await;
             mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);
         }
     }

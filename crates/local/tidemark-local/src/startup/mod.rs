@@ -259,7 +259,7 @@ impl RunningStack {
             .map_err(|(mapping, error)| StartError::QueueMapping { mapping, reason: error.to_string() })?;
         self.queue_mappings = Some(queue_mappings);
         self.schedules = Some(Schedules::start(&admin.functions, due)?);
-        let mappings = mappings::start(stack, admin, &streams, admin.data.as_deref())?;
+        let mappings = mappings::start(stack, admin, &streams, admin.data.as_deref()).await?;
         // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
         Ok(())
