@@ -1,7 +1,9 @@
 //! Reads `docs/openapi.yaml`, and finds the schema of an answer.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::read_to_string;
+use std::rc::Rc;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -14,33 +16,38 @@ pub(crate) const PROBLEM: &str = "application/problem+json";
 pub(crate) type Answered = (String, u16, String);
 
 /// The document.
-pub(crate) struct Document(pub(crate) Value);
+pub(crate) struct Document {
+    pub(crate) root: Value,
+    /// By their schemas. To build one takes as long as a request.
+    validators: RefCell<BTreeMap<String, Rc<Validator>>>,
+}
 
 impl Document {
     /// As it stands in the repository.
     pub(crate) fn read() -> Self {
-        Self(serde_saphyr::from_str(&read_to_string(repository().join("docs/openapi.yaml")).unwrap()).unwrap())
+        let text = read_to_string(repository().join("docs/openapi.yaml")).unwrap();
+        Self { root: serde_saphyr::from_str(&text).unwrap(), validators: RefCell::default() }
     }
 
     /// With the schema of every object closed, so that a member that the document does not name is
     /// noticed. Clients are not asked to look so closely.
     pub(crate) fn closed() -> Self {
         let mut document = Self::read();
-        close(&mut document.0);
+        close(&mut document.root);
         document
     }
 
     /// What a `$ref` points to; other values are themselves.
     pub(crate) fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         match value["$ref"].as_str() {
-            Some(target) => self.0.pointer(target.trim_start_matches('#')).unwrap_or_else(|| panic!("no {target}")),
+            Some(target) => self.root.pointer(target.trim_start_matches('#')).unwrap_or_else(|| panic!("no {target}")),
             None => value,
         }
     }
 
     /// The operations by API Gateway's route key.
     pub(crate) fn operations(&self) -> BTreeMap<String, &Value> {
-        let paths = self.0["paths"].as_object().unwrap().iter();
+        let paths = self.root["paths"].as_object().unwrap().iter();
         let operations = paths.flat_map(|(path, item)| {
             let item = item.as_object().unwrap().iter();
             item.map(move |(method, operation)| match method.as_str() {
@@ -81,11 +88,14 @@ impl Document {
     }
 
     /// A validator of one of the document's schemas.
-    pub(crate) fn validator(&self, schema: &Value) -> Validator {
-        let mut schema = schema.clone();
-        // Where the references of the schema lead to.
-        schema["components"] = self.0["components"].clone();
-        jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap()
+    pub(crate) fn validator(&self, schema: &Value) -> Rc<Validator> {
+        let build = || {
+            let mut schema = schema.clone();
+            // Where the references of the schema lead to.
+            schema["components"] = self.root["components"].clone();
+            Rc::new(jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap())
+        };
+        Rc::clone(self.validators.borrow_mut().entry(schema.to_string()).or_insert_with(build))
     }
 
     /// What an answer is called here, once it is found to be as it is documented.

@@ -152,7 +152,7 @@ fn problems_are_the_same_in_openapi_docs_and_code() {
     }
     assert_eq!(in_document, in_code, "docs/openapi.yaml, and the code");
     let of_one_of_several = ["ClickProblem", "ActivityProblem"].into_iter().flat_map(|schema| {
-        document.0["components"]["schemas"][schema]["properties"]["type"]["enum"].as_array().unwrap()
+        document.root["components"]["schemas"][schema]["properties"]["type"]["enum"].as_array().unwrap()
     });
     for name in of_one_of_several {
         let name = name.as_str().unwrap().strip_prefix(TYPE_PREFIX).unwrap();
@@ -236,7 +236,7 @@ fn the_limits_are_those_of_the_code() {
     ];
     let document = Document::read();
     for (limit, expected) in limits {
-        assert_eq!(document.0.pointer(&format!("/components/{limit}")), Some(&expected), "{limit}");
+        assert_eq!(document.root.pointer(&format!("/components/{limit}")), Some(&expected), "{limit}");
     }
 }
 
@@ -277,7 +277,7 @@ fn each_example_is_as_its_schema_says() {
     }
     let document = Document::read();
     let mut found = Vec::new();
-    examples(&document.0, &mut found);
+    examples(&document.root, &mut found);
     assert!(found.len() > 20, "only {} examples were found", found.len());
     for (schema, example) in found {
         assert!(document.validator(schema).is_valid(example), "{example} is not as {schema} says");
