@@ -214,6 +214,37 @@ BEGIN
         WHERE user_id = of_user AND version IS NOT NULL ORDER BY version LIMIT at_most;
 END $$;
 
+-- A row as JSON. A column of the type `json` may have a value that PostgreSQL cannot convert, such as the
+-- character \u0000. Such a value becomes null here: an error would stop the application's own write.
+CREATE FUNCTION tidemark_migration.row_of(of_row anyelement) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN pg_catalog.to_jsonb(of_row);
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN tidemark_migration.convertible_columns(of_row);
+END $$;
+
+-- A row as JSON, column by column; null for each value that PostgreSQL cannot convert.
+CREATE FUNCTION tidemark_migration.convertible_columns(of_row anyelement) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    columns jsonb := '{}';
+    name text;
+    value jsonb;
+BEGIN
+    FOR name IN SELECT attname FROM pg_attribute JOIN pg_type ON typrelid = attrelid
+        WHERE pg_type.oid = pg_typeof(of_row) AND attnum > 0 AND NOT attisdropped
+    LOOP
+        BEGIN
+            EXECUTE format('SELECT to_jsonb(($1).%I)', name) INTO value USING of_row;
+        EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+            value := NULL;
+        END;
+        columns := columns || jsonb_build_object(name, value);
+    END LOOP;
+    RETURN columns;
+END $$;
+
 -- The owner of a row; null if it belongs to nobody.
 CREATE FUNCTION tidemark_migration.owner_of(of_source text, of_row jsonb) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -227,7 +258,7 @@ BEGIN
         RETURN this.prefix || (of_row ->> this.owner_column);
     END IF;
     SELECT keys[1] INTO parent_key FROM tidemark_migration.sources WHERE source = this.parent;
-    EXECUTE format('SELECT to_jsonb(parent.*) FROM {schema}.%1$I AS parent
+    EXECUTE format('SELECT tidemark_migration.row_of(parent.*) FROM {schema}.%1$I AS parent
             WHERE parent.%2$I = (jsonb_populate_record(NULL::{schema}.%1$I, jsonb_build_object(%2$L, $1))).%2$I', this.parent, parent_key)
         INTO parent_row USING of_row ->> this.owner_column;
     IF parent_row IS NULL THEN
@@ -250,7 +281,7 @@ BEGIN
     FOR child IN SELECT * FROM tidemark_migration.sources
         WHERE parent = of_source AND (may_lack_parent OR NOT only_free) ORDER BY source
     LOOP
-        FOR child_row IN EXECUTE format('SELECT to_jsonb(child.*) FROM {schema}.%1$I AS child
+        FOR child_row IN EXECUTE format('SELECT tidemark_migration.row_of(child.*) FROM {schema}.%1$I AS child
             WHERE child.%2$I = (jsonb_populate_record(NULL::{schema}.%1$I, jsonb_build_object(%2$L, $1))).%2$I', child.source, child.owner_column)
             USING of_row ->> parent_key
         LOOP
@@ -270,7 +301,7 @@ END $$;
 CREATE FUNCTION tidemark_migration.depart() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp {settings} AS $$
 DECLARE
-    old_row jsonb := to_jsonb(OLD);
+    old_row jsonb := tidemark_migration.row_of(OLD);
     old_key text;
     old_owner text := tidemark_migration.owner_of(TG_ARGV[0], old_row);
 BEGIN
@@ -302,12 +333,12 @@ BEGIN
         RETURN NULL;
     END IF;
     IF TG_OP <> 'INSERT' THEN
-        before := to_jsonb(OLD);
+        before := tidemark_migration.row_of(OLD);
         of_before := CASE WHEN is_child THEN tidemark_migration.owner_of(TG_ARGV[0], before)
             ELSE TG_ARGV[2] || (before ->> TG_ARGV[1]) END;
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        after := to_jsonb(NEW);
+        after := tidemark_migration.row_of(NEW);
         of_after := CASE WHEN is_child THEN tidemark_migration.owner_of(TG_ARGV[0], after)
             ELSE TG_ARGV[2] || (after ->> TG_ARGV[1]) END;
     END IF;
@@ -450,13 +481,13 @@ BEGIN
         WHERE attrelid OPERATOR(pg_catalog.=) name::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped
             AND attgenerated OPERATOR(pg_catalog.=) '' AND after OPERATOR(pg_catalog.?) attname::text;
     EXECUTE pg_catalog.format(CASE WHEN settings IS NULL
-            THEN 'SELECT pg_catalog.to_jsonb(this.*) FROM %1$s AS this, pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s'
+            THEN 'SELECT tidemark_migration.row_of(this.*) FROM %1$s AS this, pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s'
             ELSE 'UPDATE %1$s AS this SET %3$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s
-                RETURNING pg_catalog.to_jsonb(this.*)' END, name, is_same, settings)
+                RETURNING tidemark_migration.row_of(this.*)' END, name, is_same, settings)
         INTO stored USING after;
     IF stored IS NULL THEN
         EXECUTE pg_catalog.format('INSERT INTO %1$s AS this (%2$s) OVERRIDING SYSTEM VALUE
-            SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) RETURNING pg_catalog.to_jsonb(this.*)', name, names)
+            SELECT %2$s FROM pg_catalog.jsonb_populate_record(NULL::%1$s, $1) RETURNING tidemark_migration.row_of(this.*)', name, names)
             INTO stored USING after;
     END IF;
     RETURN stored;
@@ -544,7 +575,7 @@ BEGIN
     given := nullif(pg_catalog.current_setting('tidemark_migration.row'), '')::pg_catalog.jsonb;
     SELECT pg_catalog.jsonb_object_agg(key, given OPERATOR(pg_catalog.->) key) INTO given_key
         FROM tidemark_migration.sources, pg_catalog.unnest(keys) AS key WHERE sources.source OPERATOR(pg_catalog.=) TG_ARGV[0];
-    IF pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(NEW, given_key)) OPERATOR(pg_catalog.=) pg_catalog.to_jsonb(NEW) THEN
+    IF tidemark_migration.row_of(pg_catalog.jsonb_populate_record(NEW, given_key)) OPERATOR(pg_catalog.=) tidemark_migration.row_of(NEW) THEN
         RETURN pg_catalog.jsonb_populate_record(NEW, given);
     END IF;
     RETURN NEW;

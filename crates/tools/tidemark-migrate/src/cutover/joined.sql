@@ -26,10 +26,10 @@ DECLARE
     of_user text;
 BEGIN
     IF TG_OP <> 'INSERT' THEN
-        before := to_jsonb(OLD);
+        before := tidemark_migration.row_of(OLD);
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        after := to_jsonb(NEW);
+        after := tidemark_migration.row_of(NEW);
     END IF;
     IF NOT coalesce(after, before) ?& TG_ARGV[1:] THEN
         RAISE EXCEPTION 'a column of % that the migration needs is gone', TG_ARGV[0] USING ERRCODE = 'TM004';
@@ -58,7 +58,7 @@ BEGIN
     IF is_same IS NULL OR NOT has_any_column_privilege(session_user, name, 'UPDATE') THEN
         RAISE EXCEPTION 'permission denied for the table %', of_source USING ERRCODE = '42501';
     END IF;
-    EXECUTE format('SELECT to_jsonb(this.*) FROM %1$s AS this, jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s', name, is_same)
+    EXECUTE format('SELECT tidemark_migration.row_of(this.*) FROM %1$s AS this, jsonb_populate_record(NULL::%1$s, $1) AS given WHERE %2$s', name, is_same)
         INTO found_row USING row_key;
     IF tidemark_migration.owner_of(of_source, found_row) = of_user THEN
         PERFORM tidemark_migration.record_change(of_user, of_source, found_row, found_row);

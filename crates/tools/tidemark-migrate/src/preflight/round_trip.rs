@@ -13,6 +13,9 @@ use crate::{Failure, FailureKind};
 /// The most rows of a table that are compared.
 const ROWS_MAX: i64 = 100_000;
 
+/// The error code with which the search for a refused row ends.
+const REFUSED_ROW: &str = "TM005";
+
 /// The columns whose type, or the type of their elements, has a JSON of its own: an extension's cast
 /// makes it. Values of later writes may lose a part in it that no value has now.
 const OWN_JSON: &str = "WITH RECURSIVE part (name, type) AS (
@@ -51,22 +54,29 @@ pub(super) async fn find(
         let is_lost = match kind.as_str() {
             // Its text is not kept. What is lost are equal names, and a null that is not NULL.
             "json" => format!(
-                "json_typeof({of}) = 'null' OR (json_typeof({of}) = 'object' AND (SELECT count(*) > count(DISTINCT name)
+                "to_jsonb({of}) = 'null' OR (json_typeof({of}) = 'object' AND (SELECT count(*) > count(DISTINCT name)
                      FROM json_object_keys(CASE WHEN json_typeof({of}) = 'object' THEN {of} END) AS name))"
             ),
             _ => format!(
                 "(jsonb_populate_record(NULL::{from}, jsonb_build_object({name}, {of}))).{of}::text IS DISTINCT FROM {of}::text"
             ),
         };
+        let id = format!("concat_ws('/', {keys})");
+        // One value of `json` that `jsonb` refuses would stop the export.
+        let limit = if kind == "json" { "ALL".to_owned() } else { ROWS_MAX.to_string() };
         let sql = format!(
             "SELECT count(*), count(*) FILTER (WHERE is_lost), min(id) FILTER (WHERE is_lost)
-             FROM (SELECT {is_lost} AS is_lost, concat_ws('/', {keys}) AS id FROM {from} LIMIT {ROWS_MAX}) AS this"
+             FROM (SELECT {is_lost} AS is_lost, {id} AS id FROM {from} LIMIT {limit}) AS this"
         );
         match client.query_one(&sql, &[]).await.map_err(source_failure) {
-            Err(failure) if failure.kind == FailureKind::SourceUnreadable => findings.stops.push(format!(
-                "{what}: PostgreSQL does not read its own JSON of a value: {}. List the column in `ignore`",
-                failure.detail
-            )),
+            Err(failure) if failure.kind == FailureKind::SourceUnreadable => {
+                let row = refused_row(client, &from, &is_lost, &id).await?;
+                findings.stops.push(format!(
+                    "{what}: PostgreSQL does not read its own JSON of a value, such as that of the row {row}: {}. \
+                     Correct the value, or list the column in `ignore`",
+                    failure.detail
+                ));
+            }
             counted => {
                 let counted = counted?;
                 let (rows, lost): (i64, i64) = (counted.get(0), counted.get(1));
@@ -84,4 +94,28 @@ pub(super) async fn find(
         }
     }
     Ok(())
+}
+
+/// The id of the first row for which PostgreSQL refuses an expression: its error does not say.
+async fn refused_row(client: &Client, from: &str, expression: &str, id: &str) -> Result<String, Failure> {
+    let of_row = "FROM (SELECT tidemark_row.*) AS given";
+    let body = format!(
+        "DECLARE tidemark_row {from};
+         BEGIN
+             FOR tidemark_row IN SELECT * FROM {from} LOOP
+                 BEGIN
+                     PERFORM {expression} {of_row};
+                 EXCEPTION WHEN OTHERS THEN
+                     RAISE EXCEPTION USING MESSAGE = (SELECT {id} {of_row}), ERRCODE = '{REFUSED_ROW}';
+                 END;
+             END LOOP;
+         END"
+    );
+    match client.batch_execute(&format!("DO {}", literal(&body))).await {
+        Ok(()) => Ok(String::new()),
+        Err(error) => match error.as_db_error().filter(|error| error.code().code() == REFUSED_ROW) {
+            Some(found) => Ok(found.message().to_owned()),
+            None => Err(source_failure(error)),
+        },
+    }
 }

@@ -56,11 +56,7 @@ impl Schema {
 
     /// The expression for a row as JSON, without the columns that are left behind.
     pub(crate) fn json(&self, table: &Table, row: &str) -> String {
-        let mut json = format!("to_jsonb({row}.*)");
-        let ignored: Vec<_> = table.ignored.iter().map(|name| literal(name)).collect();
-        if !ignored.is_empty() {
-            json = format!("({json} - ARRAY[{}])", ignored.join(", "));
-        }
+        let mut json = self.columns_json(table, row);
         let mut more = self.joined_members(table, row);
         if table.owner.as_ref().is_some_and(|owner| owner.through.is_some()) {
             more.extend(self.owner(table, row).map(|owner| format!("{}, {owner}", literal(OWNER))));
@@ -69,6 +65,16 @@ impl Schema {
             json = format!("({json} || jsonb_build_object({}))", more.join(", "));
         }
         json
+    }
+
+    /// The expression for a row's own columns as JSON. PostgreSQL does not convert the columns that
+    /// are left behind: a `json` may have a value that `jsonb` refuses.
+    fn columns_json(&self, table: &Table, row: &str) -> String {
+        let found = self.columns.get(&table.name).filter(|_| !table.ignored.is_empty());
+        let Some(found) = found else { return format!("to_jsonb({row}.*)") };
+        let kept = found.keys().filter(|name| !table.ignored.contains(name));
+        let kept = kept.map(|name| format!("{row}.{}", quoted(name))).collect::<Vec<_>>().join(", ");
+        format!("(SELECT to_jsonb(kept.*) FROM (SELECT {kept}) AS kept)")
     }
 
     /// The expression that orders joined rows by a column, as
@@ -91,13 +97,11 @@ impl Schema {
         let on = on.collect::<Option<Vec<_>>>()?.join(" AND ");
         let order = join.order.iter().chain(&other.key).filter_map(|column| self.order(other, column));
         let order = order.collect::<Vec<_>>().join(", ");
-        let from = self.table(&join.table);
+        let (from, json) = (self.table(&join.table), self.columns_json(other, "joined"));
         Some(if join.is_one {
-            format!("(SELECT to_jsonb(joined.*) FROM {from} AS joined WHERE {on} ORDER BY {order} LIMIT 1)")
+            format!("(SELECT {json} FROM {from} AS joined WHERE {on} ORDER BY {order} LIMIT 1)")
         } else {
-            format!(
-                "(SELECT coalesce(jsonb_agg(to_jsonb(joined.*) ORDER BY {order}), '[]') FROM {from} AS joined WHERE {on})"
-            )
+            format!("(SELECT coalesce(jsonb_agg({json} ORDER BY {order}), '[]') FROM {from} AS joined WHERE {on})")
         })
     }
 

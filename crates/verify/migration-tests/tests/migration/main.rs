@@ -17,6 +17,7 @@ mod joined;
 mod odd_schema;
 mod operator;
 mod owners;
+mod refused_json;
 mod rehearse;
 mod rejected;
 mod replica;
