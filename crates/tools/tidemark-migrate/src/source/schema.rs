@@ -66,8 +66,8 @@ pub struct Schema {
     pub left_behind: Vec<String>,
     /// The tables from which others inherit, and those others.
     pub(crate) heirs: Vec<(String, String)>,
-    /// Foreign keys between the mapping's tables that change rows when the row to which they refer
-    /// is deleted or gets another key.
+    /// Foreign keys that change rows when the row to which they refer is deleted or gets another
+    /// key, as far as they lead to a table of the mapping, also through tables that are not migrated.
     pub(crate) dependencies: Vec<ForeignKey>,
 }
 
@@ -133,6 +133,22 @@ pub(crate) async fn foreign_keys<C: GenericClient + Sync>(
         ForeignKey { table: row.get(0), refers_to: row.get(1), columns, on_delete, on_update }
     };
     Ok(rows.iter().map(foreign_key).collect())
+}
+
+/// The foreign keys that change rows, and lead to one of the tables: a change of the row to which
+/// they refer ends there, or passes through other tables.
+fn leading_to(is_table: impl Fn(&str) -> bool, all: Vec<ForeignKey>) -> Vec<ForeignKey> {
+    let changes = |key: &ForeignKey| [key.on_delete, key.on_update].iter().any(|to| *to != ForeignKeyAction::Refuse);
+    let (mut leading, mut others): (Vec<_>, Vec<_>) =
+        all.into_iter().filter(changes).partition(|key| is_table(&key.table));
+    loop {
+        let is_next = |key: &mut ForeignKey| leading.iter().any(|next| next.refers_to == key.table);
+        let found: Vec<_> = others.extract_if(.., is_next).collect();
+        if found.is_empty() {
+            return leading;
+        }
+        leading.extend(found);
+    }
 }
 
 /// The tables of a schema from which others inherit, each with another one; partitions do not
@@ -204,11 +220,7 @@ impl Schema {
         let left_behind = columns.keys().filter(|table| !is_known(table)).cloned().collect();
         columns.retain(|table, _| is_known(table));
         let is_owned = |table: &str| mapping.owned().any(|owned| owned.name == table);
-        let mut dependencies = foreign_keys(client, name).await?;
-        dependencies.retain(|found| {
-            let changes = [found.on_delete, found.on_update].iter().any(|action| *action != ForeignKeyAction::Refuse);
-            changes && is_owned(&found.table) && is_owned(&found.refers_to)
-        });
+        let dependencies = leading_to(is_owned, foreign_keys(client, name).await?);
         let restricted = restricted_columns(client, name).await?;
         let mut heirs = heirs(client, name).await?;
         heirs.retain(|(parent, _)| is_known(parent));

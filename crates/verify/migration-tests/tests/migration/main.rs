@@ -6,6 +6,7 @@ mod all_rows;
 mod any_schema;
 mod backlog;
 mod capture;
+mod chains;
 mod cutover;
 mod every_type;
 mod faults;

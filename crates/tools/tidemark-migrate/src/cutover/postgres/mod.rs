@@ -118,13 +118,13 @@ impl Postgres {
     /// The condition that a column of the mapping equals a text parameter. The parameter is
     /// converted to the column's own type, so that PostgreSQL can use the column's index.
     fn column_equals(&self, table: &Table, column: &str, parameter: usize) -> String {
-        self.physical_equals(table, "this", self.schema.column(table, column).unwrap_or(column), parameter)
+        self.physical_equals(&table.name, "this", self.schema.column(table, column).unwrap_or(column), parameter)
     }
 
     /// The same for a column by its name in PostgreSQL, of a row of any name. A subquery converts
     /// the parameter once, and not for each row.
-    fn physical_equals(&self, table: &Table, row: &str, name: &str, parameter: usize) -> String {
-        let (table, quoted, name) = (self.table(table), quoted(name), literal(name));
+    fn physical_equals(&self, table: &str, row: &str, name: &str, parameter: usize) -> String {
+        let (table, quoted, name) = (self.schema.table(table), quoted(name), literal(name));
         format!(
             "{row}.{quoted} = (SELECT (jsonb_populate_record(NULL::{table}, jsonb_build_object({name}, ${parameter}::text))).{quoted})"
         )
@@ -141,7 +141,9 @@ impl Postgres {
     fn owner_equals(&self, table: &Table, row: &str, parameter: usize) -> Option<String> {
         let owner = table.owner.as_ref()?;
         let column = self.schema.column(table, &owner.column).unwrap_or(&owner.column);
-        let Some(parent) = &owner.through else { return Some(self.physical_equals(table, row, column, parameter)) };
+        let Some(parent) = &owner.through else {
+            return Some(self.physical_equals(&table.name, row, column, parameter));
+        };
         // From the owner down to the row, so that PostgreSQL can use the index of each table.
         let parent = self.schema.mapping.table(parent)?;
         let (above, from, key) = (format!("{row}_parent"), self.table(parent), self.schema.key_columns(parent));

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use tokio_postgres::types::ToSql;
 
-use super::{Parameters, Postgres, epoch, quoted, table_of, version};
+use super::{Parameters, Postgres, epoch, quoted, unreadable, version};
 use crate::Failure;
 use crate::cutover::ownership::Ownership;
 use crate::mapping::Table;
 use crate::mapping::related::{Similar, plain};
-use crate::row::{Cell, Row};
+use crate::row::{Cell, Columns, Row};
 use crate::source::{ForeignKey, ForeignKeyAction, literal};
 
 /// What PostgreSQL does when a row is deleted to which other rows refer, or gets another key.
@@ -154,35 +154,62 @@ impl Postgres {
         action: fn(&ForeignKey) -> ForeignKeyAction,
         most: usize,
     ) -> Result<Dependents, Failure> {
-        let (mut all, mut waiting, mut known) = (Dependents::default(), vec![row.clone()], BTreeSet::new());
-        while let Some(row) = waiting.pop() {
-            let of_table = self.schema.dependencies.iter().filter(|found| found.refers_to == row.table.name);
+        let (mut all, mut known) = (Dependents::default(), BTreeSet::new());
+        let mut waiting = vec![(row.table.name.clone(), row.columns.clone())];
+        while let Some((name, columns)) = waiting.pop() {
+            if known.len() > most {
+                return Ok(Dependents { is_plain: false, ..all });
+            }
+            let of_table = self.schema.dependencies.iter().filter(|found| found.refers_to == name);
             let of_table = of_table.filter(|found| action(found) != ForeignKeyAction::Refuse);
             for dependency in of_table.cloned().collect::<Vec<_>>() {
-                let table = table_of(&self.schema.mapping, &dependency.table)?;
+                let name = &dependency.table;
                 let (mut filter, mut values) = (Vec::new(), Vec::new());
                 for (own, other) in &dependency.columns {
-                    values.push(row.columns.get(other).and_then(Cell::text));
-                    filter.push(self.physical_equals(&table, "this", own, values.len()));
+                    values.push(columns.get(other).and_then(Cell::text));
+                    filter.push(self.physical_equals(name, "this", own, values.len()));
                 }
                 let parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
                 let filter = format!("{} LIMIT {}", filter.join(" AND "), most + 1);
                 let is_deleted = action(&dependency) == ForeignKeyAction::Cascade;
+                let Some(table) = self.schema.mapping.owned().find(|table| table.name == *name).cloned() else {
+                    for found in self.rows_between(name, &filter, &parameters).await? {
+                        if is_deleted && known.insert((name.clone(), found.values().filter_map(Cell::text).collect())) {
+                            waiting.push((name.clone(), found));
+                        }
+                    }
+                    continue;
+                };
                 for found in self.rows_where(&table, &filter, &parameters).await? {
                     let of_another = found.owner.as_deref() != Some(user);
                     all.is_plain &= is_deleted && !of_another;
                     all.owners.extend(found.owner.clone().filter(|_| of_another));
-                    if is_deleted && known.insert((table.index, found.key())) {
-                        all.rows.push(found.clone());
-                        waiting.push(found);
+                    if is_deleted && known.insert((name.clone(), found.key())) {
+                        waiting.push((name.clone(), found.columns.clone()));
+                        all.rows.push(found);
                     }
-                }
-                if all.rows.len() > most {
-                    return Ok(Dependents { is_plain: false, ..all });
                 }
             }
         }
         Ok(all)
+    }
+
+    /// Rows of a table that is not migrated: only the columns to which foreign keys refer.
+    async fn rows_between(
+        &self,
+        table: &str,
+        filter: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Columns>, Failure> {
+        let keys = self.schema.dependencies.iter().filter(|key| key.refers_to == table);
+        let names: BTreeSet<_> = keys.flat_map(|key| &key.columns).map(|(_, name)| name).collect();
+        let members = names.iter().map(|name| format!("{}, this.{}", literal(name), quoted(name)));
+        let members = members.collect::<Vec<_>>().join(", ");
+        let from = self.schema.table(table);
+        let sql = format!("SELECT jsonb_build_object({members})::text FROM {from} AS this WHERE {filter}");
+        let rows = self.query(&sql, parameters).await?;
+        let read = |row: &tokio_postgres::Row| serde_json::from_str(row.get(0));
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| unreadable(table, error))
     }
 
     /// The condition that a row is similar to one of several rows, whose values are in arrays, the
