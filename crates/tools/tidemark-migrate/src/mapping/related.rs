@@ -11,7 +11,7 @@ use crate::row::Cell;
 pub(crate) enum Similar {
     /// The column has the same value.
     Equal(String),
-    /// The column has the same text apart from case and spaces at its ends.
+    /// The column has the same text apart from case and white space at its ends.
     Folded(String),
     /// The column has a time at most two days away: the day depends on the zone.
     Near(String),
@@ -50,9 +50,8 @@ impl Table {
             Code::Named(place) => self.similar_of(&self.values.get(*place)?.1),
             Code::Convert(Conversion::Required(_) | Conversion::OrReject(_), inner, _) => self.similar_of(inner),
             Code::Convert(Conversion::Builtin(builtin), inner, arguments) => {
-                let inner = self.similar_of(inner)?;
-                match (builtin.name, inner) {
-                    ("text" | "key_part" | "one_of" | "sha256" | "not_empty", inner) => Some(inner),
+                match (builtin.name, self.similar_of(inner)?) {
+                    ("text" | "key_part" | "one_of" | "sha256" | "not_empty", similar) => Some(similar),
                     ("lower" | "upper" | "trim", Similar::Equal(column) | Similar::Folded(column)) => {
                         Some(Similar::Folded(column))
                     }
@@ -63,12 +62,21 @@ impl Table {
                     ("pad", Similar::Equal(column)) if self.columns[&column].kind == ColumnType::Integer => {
                         Some(Similar::Equal(column))
                     }
-                    // Half of a hash is as good as the hash.
-                    ("prefix", inner) if is_long(arguments) => Some(inner),
+                    // Half of a hash is as good as the hash. Long texts may begin alike.
+                    ("prefix", similar) if is_long(arguments) && self.is_hash(inner) => Some(similar),
                     _ => None,
                 }
             }
             _ => None,
+        }
+    }
+
+    fn is_hash(&self, code: &Code) -> bool {
+        match code {
+            Code::Named(place) => self.values.get(*place).is_some_and(|(_, code)| self.is_hash(code)),
+            Code::Convert(Conversion::Required(_) | Conversion::OrReject(_), inner, _) => self.is_hash(inner),
+            Code::Convert(Conversion::Builtin(builtin), ..) => builtin.name == "sha256",
+            _ => false,
         }
     }
 }

@@ -10,6 +10,7 @@ mod chains;
 mod cutover;
 mod every_type;
 mod faults;
+mod folded;
 mod foreign;
 mod foreign_cutover;
 mod inherit;

@@ -35,6 +35,16 @@ fn of_key(table: &Table) -> Vec<Similar> {
     table.key.iter().map(|column| Similar::Equal(column.clone())).collect()
 }
 
+/// The expression that is equal for all texts that Rust makes equal with `lower`, `upper` and
+/// `trim`, in any order. PostgreSQL folds by the locale of the column, and cuts only spaces, so of a
+/// text only the characters of ASCII count that no other character can become.
+fn folded(text: &str) -> String {
+    format!("regexp_replace(lower({text} COLLATE \"C\"), '[^!-~]|[{FOLDED_LETTERS}]', '', 'g')")
+}
+
+/// The letters that other characters become, or a part of them: `ß` is `SS` in upper case.
+const FOLDED_LETTERS: &str = "afhijklnstwy";
+
 impl Postgres {
     pub(in crate::cutover) async fn user(&self, user: &str) -> Result<Option<Row>, Failure> {
         let mapping = &self.schema.mapping;
@@ -235,8 +245,8 @@ impl Postgres {
                     ));
                 }
                 Similar::Folded(_) => {
-                    own.push(format!("lower(btrim({column}::text))"));
-                    given.push(format!("lower(btrim(value{n}))"));
+                    own.push(folded(&format!("{column}::text")));
+                    given.push(folded(&format!("value{n}")));
                 }
                 Similar::Near(_) => {
                     own.push(format!("({column}::timestamptz AT TIME ZONE 'UTC')::date"));
@@ -320,5 +330,19 @@ impl Postgres {
         let sql = format!("SELECT {json}::text FROM {from} AS this WHERE {filter}");
         let rows = self.query(&sql, parameters).await?;
         rows.iter().map(|row| self.read(table, row.get(0))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FOLDED_LETTERS;
+
+    #[test]
+    fn characters_beyond_ascii_become_only_known_letters() {
+        let beyond = ('\u{80}'..=char::MAX).flat_map(|one| one.to_lowercase().chain(one.to_uppercase()));
+        let mut letters: Vec<_> = beyond.filter(char::is_ascii).map(|letter| letter.to_ascii_lowercase()).collect();
+        letters.sort_unstable();
+        letters.dedup();
+        assert_eq!(String::from_iter(letters), FOLDED_LETTERS);
     }
 }
