@@ -21,7 +21,7 @@ export async function handle(event) {
   if (!shardId || !eventSourceARN) throw new Error("the event has no shardId");
   const shard = {
     id: createHash("sha256").update(`${eventSourceARN}\n${shardId}`).digest("hex").slice(0, 16),
-    key: { userId: `CHECKPOINT#${eventSourceARN}`, createDateTime: shardId },
+    key: { userId: `ROLLUP#CHECKPOINT#${eventSourceARN}`, createDateTime: shardId },
   };
   const clicks = Records.flatMap(read).sort((a, b) => (a.number < b.number ? -1 : 1));
   const counted = clicks.length > 0 ? await count(shard, clicks) : 0;
@@ -97,7 +97,7 @@ async function recordFirstSeen(shard, checkpoint, visits) {
       const { Attributes } = await client.send(
         new UpdateCommand({
           TableName,
-          Key: { userId: `FIRSTSEEN#${user}`, createDateTime: month },
+          Key: { userId: `ROLLUP#FIRSTSEEN#${user}`, createDateTime: month },
           UpdateExpression: `SET ${open.map(([slot]) => `${slot} = if_not_exists(${slot}, :${slot})`).join(", ")}`,
           ExpressionAttributeValues: Object.fromEntries(open.map(([slot, number]) => [`:${slot}`, `${shard.id}#${number}`])),
           ReturnValues: "ALL_NEW",
@@ -119,12 +119,12 @@ async function readUnknown(visits) {
   const reads = [];
   for (let from = 0; from < visits.length; from += BATCH_GET_KEYS_MAX) {
     const chunk = visits.slice(from, from + BATCH_GET_KEYS_MAX);
-    const Keys = chunk.map(({ user, month }) => ({ userId: `FIRSTSEEN#${user}`, createDateTime: month }));
+    const Keys = chunk.map(({ user, month }) => ({ userId: `ROLLUP#FIRSTSEEN#${user}`, createDateTime: month }));
     reads.push(client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys } } })));
   }
   for (const { Responses } of await Promise.all(reads)) {
     for (const marker of Responses?.[TableName] ?? []) {
-      learn(`${marker.userId.slice("FIRSTSEEN#".length)} ${marker.createDateTime}`, marker);
+      learn(`${marker.userId.slice("ROLLUP#FIRSTSEEN#".length)} ${marker.createDateTime}`, marker);
     }
   }
 }
