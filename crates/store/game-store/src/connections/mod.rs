@@ -4,6 +4,7 @@
 //! sockets that are opened and stay silent cost the game nothing, however many there are.
 
 mod ended;
+mod of_player;
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use domain::game::{GameId, Participant, PlayerId, PlayerName, Room};
@@ -16,6 +17,7 @@ use crate::keys::{
 use crate::listeners::{LISTENERS_MAX, Listener, MessageKind, Role, slot_for};
 use crate::rows::player_id;
 use ended::is_open;
+use of_player::PlayerConnectionRow;
 use store_base::Retry;
 use store_base::unless_condition_failed;
 use store_base::{StoreError, Table, TransactionOutcome};
@@ -90,44 +92,6 @@ struct ConnectionRow {
     slot: Option<String>,
 }
 
-/// The connection of a player, or the tombstone of the last one.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PlayerConnectionRow {
-    connection_id: String,
-    game_id: String,
-    slot: String,
-    #[serde(default)]
-    ended_at: Option<u64>,
-    /// The listener's, once the connection has ended.
-    #[serde(default)]
-    talk_until: u64,
-    /// The same of the guesses.
-    #[serde(default)]
-    guess_until: u64,
-}
-
-impl PlayerConnectionRow {
-    fn is_open(&self) -> bool {
-        self.ended_at.is_none()
-    }
-
-    /// Whether the connection is open, and another one.
-    fn is_other(&self, connection_id: &str) -> bool {
-        self.is_open() && self.connection_id != connection_id
-    }
-
-    /// Until when messages are taken of a new listener in that slot.
-    fn until_ms(&self, what: MessageKind, slot: &str) -> u64 {
-        match what {
-            // Players and spectators have different limits. A spectator who takes a seat may talk.
-            MessageKind::Talk if self.slot.get(..1) != slot.get(..1) => 0,
-            MessageKind::Talk => self.talk_until,
-            MessageKind::Guess => self.guess_until,
-        }
-    }
-}
-
 /// Stores the connections. Its requests are `GetItem`, `Query`, `PutItem`, `UpdateItem`,
 /// `DeleteItem`, and `TransactWriteItems` of those.
 #[derive(Debug, Clone)]
@@ -176,19 +140,6 @@ impl Connections {
         Ok(())
     }
 
-    /// Whether a player has a connection to that game now. Consistent.
-    pub async fn is_connected(&self, game_id: GameId, player_id: PlayerId) -> Result<bool, StoreError> {
-        let current = self.of_player(player_id).await?.filter(PlayerConnectionRow::is_open);
-        Ok(current.is_some_and(|current| current.game_id == game_id.to_string()))
-    }
-
-    async fn of_player(&self, player_id: PlayerId) -> Result<Option<PlayerConnectionRow>, StoreError> {
-        let key = key(player(player_id), CONNECTION);
-        let request = self.table.get_item(key).consistent_read(true);
-        let item = request.send().await?.item;
-        item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
-    }
-
     /// Takes hello of a connection: it becomes the one of its player, in place of any other, and
     /// one of the listeners of its game. `listeners` and `room` are the game's, as they were read.
     ///
@@ -228,31 +179,6 @@ impl Connections {
             }
             listeners = self.listeners(who.game_id).await?;
         }
-    }
-
-    /// Reads until when the messages of an open connection are taken. `listeners` are those of the
-    /// player's game, which may be another one than the connection's.
-    async fn read_limits(&self, open: &mut PlayerConnectionRow, listeners: &[Listener]) -> Result<(), StoreError> {
-        let known = listeners.iter().find(|listener| listener.connection_id == open.connection_id).cloned();
-        let listener = match known {
-            Some(listener) => Some(listener),
-            None => {
-                let game_id = open.game_id.parse().map_err(StoreError::unreadable)?;
-                self.listener(game_id, &open.slot, &open.connection_id).await?
-            }
-        };
-        if let Some(listener) = listener {
-            open.talk_until = listener.talk_until_ms;
-            open.guess_until = listener.guess_until_ms;
-        }
-        Ok(())
-    }
-
-    /// The listener in a slot while it is that connection's. Consistent.
-    async fn listener(&self, game_id: GameId, slot: &str, connection_id: &str) -> Result<Option<Listener>, StoreError> {
-        let request = self.table.get_item(key(game(game_id), listener(slot))).consistent_read(true);
-        let found = request.send().await?.item.map(Listener::read).transpose()?;
-        Ok(found.filter(|found| found.connection_id == connection_id))
     }
 
     async fn listeners(&self, game_id: GameId) -> Result<Vec<Listener>, StoreError> {
@@ -368,38 +294,6 @@ impl Connections {
     pub async fn forget(&self, game_id: GameId, gone: &Listener, now_ms: u64) -> Result<(), StoreError> {
         self.end(&gone.connection_id, &gone.who, game_id, now_ms).await?;
         self.end_listener(game_id, &gone.slot, gone.who.id(), &gone.connection_id, now_ms).await.map(drop)
-    }
-
-    /// Ends a player's connection and deletes its listener. The tombstone keeps the listener's
-    /// limits for the player's next connection. `true`: it was the player's connection until now.
-    async fn end_listener(
-        &self,
-        game_id: GameId,
-        slot: &str,
-        player_id: PlayerId,
-        connection_id: &str,
-        now_ms: u64,
-    ) -> Result<bool, StoreError> {
-        let listens = self.listener(game_id, slot, connection_id).await?;
-        let mut ended = key(player(player_id), CONNECTION);
-        ended.insert("connectionId".to_owned(), s(connection_id));
-        ended.insert("gameId".to_owned(), s(game_id.to_string()));
-        ended.insert("slot".to_owned(), s(slot));
-        ended.insert("endedAt".to_owned(), n(now_ms));
-        ended.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
-        for what in MessageKind::ALL {
-            ended.insert(what.attribute().to_owned(), n(listens.as_ref().map_or(0, |own| own.until_ms(what))));
-        }
-        // Stops the late end of an old connection from ending the new one. Stops a second end from
-        // overwriting the limits, because the listener may be deleted by then.
-        let put = self.table.put_item(ended);
-        let put = put
-            .condition_expression("connectionId = :own AND attribute_not_exists(endedAt)")
-            .expression_attribute_values(":own", s(connection_id));
-        let is_ended = unless_condition_failed(put.send().await)?.is_some();
-        // Deleted last: a hello that finds no listener finds the tombstone.
-        self.delete_own(key(game(game_id), listener(slot)), connection_id).await?;
-        Ok(is_ended)
     }
 
     /// Deletes an item while it is that connection's.
