@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::ShardIteratorType;
-use tidemark_engine::{Engine, Options};
+use tidemark_engine::{Chance, Engine, EngineFaults, Options};
 use tidemark_local::dynamodb::{Identity, client, streams_client};
 use tidemark_local::event_source_mapping::filter::Filters;
 use tidemark_local::event_source_mapping::record::{StreamRecord, of_dynamodb};
@@ -95,6 +95,12 @@ impl Database {
     pub fn engine(&self) -> &Engine {
         let Some(engine) = &self.engine else { panic!("this test needs the embedded engine, not that of {ELSEWHERE}") };
         engine
+    }
+
+    /// Carries out the next so many requests of an operation, and loses their answers.
+    pub fn lose_answers(&self, operation: &str, next: u32) {
+        let fail_after = BTreeMap::from([(operation.to_owned(), Chance { next, probability: 0.0 })]);
+        self.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
     }
 
     /// Where DynamoDB and its streams are served.

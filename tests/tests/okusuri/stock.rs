@@ -116,18 +116,13 @@ fn minute(minute: i8) -> Time {
     Time::constant(8, minute, 0, 0)
 }
 
-/// Loses the answers to the next writes.
-fn lose_answers(db: &Database, chance: Chance) {
-    let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), chance)]);
-    db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
-}
-
 #[tokio::test]
 async fn stock_equals_packs_minus_doses_after_concurrent_changes() {
     let db = Database::start().await.unwrap();
     let iron = Iron::new(&db, &["08:00", "20:00"]).await;
     // A sixth of all writes is done, and its answer is lost.
-    lose_answers(&db, Chance { next: 0, probability: 0.15 });
+    let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), Chance { next: 0, probability: 0.15 })]);
+    db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
     for round in 0..tests::load(6, 20) {
         let devices = (0..3).map(|device| {
             let iron = iron.clone();
@@ -148,23 +143,22 @@ async fn a_repeated_dose_or_pack_counts_once() {
     let db = Database::start().await.unwrap();
     let iron = Iron::new(&db, &["08:00"]).await;
     // The first of many lost answers is the one of a write that was done.
-    let lost = Chance { next: 20, probability: 0.0 };
-    lose_answers(&db, lost);
+    db.lose_answers("TransactWriteItems", 20);
     iron.mark(minute(0), DoseRecord::Taken).await.unwrap_err();
     assert_eq!(iron.stock().await.left, 38);
-    lose_answers(&db, Chance::default());
+    db.lose_answers("TransactWriteItems", 0);
     assert!(!iron.mark(minute(0), DoseRecord::Taken).await.unwrap());
     assert_eq!(iron.stock().await.left, 38);
     // A later change of the dose puts back what was taken.
     iron.per_dose(5).await.unwrap();
-    lose_answers(&db, lost);
+    db.lose_answers("TransactWriteItems", 20);
     iron.unmark(minute(0)).await.unwrap_err();
-    lose_answers(&db, Chance::default());
+    db.lose_answers("TransactWriteItems", 0);
     assert!(!iron.unmark(minute(0)).await.unwrap());
     assert_eq!(iron.stock().await.left, 40);
-    lose_answers(&db, lost);
+    db.lose_answers("TransactWriteItems", 20);
     iron.medicines.add_pack(&iron.ann, &iron.id, 1, now()).await.unwrap_err();
-    lose_answers(&db, Chance::default());
+    db.lose_answers("TransactWriteItems", 0);
     let added = iron.medicines.add_pack(&iron.ann, &iron.id, 1, now()).await.unwrap();
     assert_eq!(added.stock.map(|stock| (stock.left, stock.packs)), Some((68, 1)));
     assert!(iron.mark(minute(0), DoseRecord::Skipped).await.unwrap());

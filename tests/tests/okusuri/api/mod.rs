@@ -1,7 +1,5 @@
 //! `okusuri-api` from its users' view, with one clock and the real engine.
 
-use std::collections::BTreeMap;
-
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use lambda_kit::http::Request;
@@ -9,7 +7,6 @@ use okusuri_api::{Okusuri, handle};
 use serde_json::{Value, json};
 use tests::Database;
 use tests::okusuri::{service, user};
-use tidemark_engine::{Chance, EngineFaults};
 
 mod administration;
 mod import;
@@ -115,8 +112,7 @@ async fn code_is_mailed_when_the_writes_answer_is_lost() {
         }))
         .unwrap(),
     );
-    let fail_after = BTreeMap::from([("UpdateItem".to_owned(), Chance { next: 1, probability: 0.0 })]);
-    world.db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
+    world.db.lose_answers("UpdateItem", 1);
     // The mailer of this test sends nothing, and says so when it is asked to.
     assert_eq!(
         handle(&world.okusuri, request).await.unwrap_err().to_json()["type"],

@@ -183,7 +183,7 @@ async fn concurrent_runs_ask_for_each_dose_once() {
 async fn a_claim_with_a_lost_answer_asks_once() {
     let scene = Scene::new().await;
     scene.taker("ann").await;
-    scene.fail("UpdateItem", Chance { next: 1, probability: 0.0 });
+    scene.db.lose_answers("UpdateItem", 1);
     assert_eq!(scene.run(MORNING).await, Report { reminded: 1, ..Report::default() });
     scene.run(MORNING).await;
     assert_eq!(scene.asked().len(), 1);
@@ -196,7 +196,7 @@ async fn killed_runs_and_lost_answers_ask_for_no_dose_twice() {
         scene.taker(&format!("user-{number}")).await;
     }
     // The first claim is written, and its answer is lost.
-    scene.fail("UpdateItem", Chance { next: 1, probability: 0.0 });
+    scene.db.lose_answers("UpdateItem", 1);
     // Cancelled after some milliseconds, at whatever step the run is then.
     for time in [1, 3, 6, 10, 15, 25] {
         drop(tokio::time::timeout(Duration::from_millis(time), handle(&scene.reminding, at(MORNING))).await);

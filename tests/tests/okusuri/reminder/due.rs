@@ -163,7 +163,7 @@ async fn a_claim_with_a_lost_answer_sends_one_reminder() {
     let scene = Scene::new().await;
     scene.user("ann", "Asia/Tokyo").await;
     // The SDK retries the request, and the claim of its first attempt refuses the second.
-    scene.fail("UpdateItem", Chance { next: 1, probability: 0.0 });
+    scene.db.lose_answers("UpdateItem", 1);
     assert_eq!(scene.run(EVENING).await, Report { reminded: 1, ..Report::default() });
     scene.run("2026-11-22T13:05:00Z").await;
     scene.run("2026-11-23T13:00:00Z").await;

@@ -5,7 +5,7 @@ mod doses;
 mod due;
 mod run_limits;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
@@ -26,7 +26,6 @@ use serde_json::json;
 use tests::Database;
 use tests::okusuri::{put, user};
 use tests::push::{Answer, PushService, VAPID_KEY, VAPID_SUBJECT};
-use tidemark_engine::{Chance, EngineFaults};
 use uuid::Uuid;
 
 /// An evening in Tokyo, 22:00.
@@ -89,11 +88,6 @@ impl Scene {
 
     async fn device(&self, user: &UserId) -> PushSubscription {
         self.notifications.of(user).await.unwrap().subscriptions.remove(0)
-    }
-
-    fn fail(&self, operation: &str, chance: Chance) {
-        let fail_after = BTreeMap::from([(operation.to_owned(), chance)]);
-        self.db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
     }
 }
 

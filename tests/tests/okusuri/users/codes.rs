@@ -71,11 +71,8 @@ async fn code_is_valid_until_it_expires_or_is_replaced() {
 async fn code_counts_once_when_the_answer_is_lost() {
     let service = Service::start().await;
     let email = email("ann");
-    let lose = || {
-        // The SDK sends the write again, and the condition of the second attempt fails.
-        let fail_after = BTreeMap::from([("UpdateItem".to_owned(), Chance { next: 1, probability: 0.0 })]);
-        service.db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
-    };
+    // The SDK sends the write again, and the condition of the second attempt fails.
+    let lose = || service.db.lose_answers("UpdateItem", 1);
     lose();
     service.codes.issue(&email, &code("111111"), now()).await.unwrap();
     lose();

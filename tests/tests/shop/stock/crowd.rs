@@ -5,9 +5,7 @@ use super::*;
 #[tokio::test]
 async fn lost_reply_moves_goods_only_once() {
     let db = with_cups(10).await;
-    let chance = Chance { next: 1, probability: 0.0 };
-    let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), chance)]);
-    db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
+    db.lose_answers("TransactWriteItems", 1);
     assert!(matches!(stock(&db).change(&movement("OUT", 2, "k", 1)).await, Ok(ChangeOutcome::Applied(_))));
     assert_eq!((level(&db).await, ledger(&db).await.len()), ((8, 0), 2));
 }
