@@ -145,9 +145,6 @@ impl Stack {
     }
 
     /// A code that was not sent to an address last.
-    ///
-    /// # Errors
-    /// When there is no mail.
     pub async fn wrong_code(&self, email: &str) -> Result<&'static str> {
         Ok(if self.mailed_code(email).await? == "000000" { "000001" } else { "000000" })
     }

@@ -9,9 +9,6 @@ use crate::Database;
 use crate::shop_records::{Item, number};
 
 /// The product as it lies in the table.
-///
-/// # Errors
-/// When it is not there, or the table cannot be read.
 pub async fn product(client: &Client, id: &str) -> Result<Item> {
     let get = client.get_item().table_name(Database::SHOP).consistent_read(true);
     let get = get.key("PK", s(&format!("PRODUCT#{id}"))).key("SK", s("METADATA"));

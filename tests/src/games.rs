@@ -8,9 +8,6 @@ use game_store::{Connections, Freshness, GreetOutcome, NewConnection, Role, Room
 pub use tidemark_cli::play::{NAMES, Play, game, name, player, settings};
 
 /// Lets so many look on, player 100 and those after, as `$connect` and hello do.
-///
-/// # Errors
-/// When that cannot be stored.
 pub async fn look_on(client: &Client, table: &str, game_id: GameId, spectators: usize) -> Result<()> {
     for n in (100..=u8::MAX).take(spectators) {
         let (connection_id, name) = (format!("spectator-{n}"), name(n));
@@ -22,9 +19,6 @@ pub async fn look_on(client: &Client, table: &str, game_id: GameId, spectators: 
 }
 
 /// Makes a connection one of its game's listeners, as `$connect` and hello do.
-///
-/// # Errors
-/// When that cannot be stored, or there is no place.
 pub async fn listen(client: &Client, table: &str, new: &NewConnection<'_>, now_ms: u64) -> Result<()> {
     let (connections, rooms) = (
         Connections::new(&store_base::Table::new(client.clone(), table)),
@@ -41,9 +35,6 @@ pub async fn listen(client: &Client, table: &str, new: &NewConnection<'_>, now_m
 
 /// The games that the sample events ask for, with ids 1 to 5: one that waits, a full one, a
 /// finished one, one that has kicked player 2, and one in the middle of a drawing.
-///
-/// # Errors
-/// When any of them cannot be played.
 pub async fn play_samples(client: &Client, table: &str, now_ms: u64) -> Result<()> {
     let (one, two, three) = (settings(1, 2)?, settings(1, 3)?, settings(1, 8)?);
     Play::with_players(client, table, game(1), three, 2, now_ms).await?;

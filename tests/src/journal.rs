@@ -22,9 +22,6 @@ pub fn midnight(days_ago: i64) -> Timestamp {
 }
 
 /// An entry.
-///
-/// # Errors
-/// When the message is none.
 pub fn entry(stream: &JournalStream, id: EntryId, message: &str) -> Result<Entry> {
     let attributes = Attributes::new([("kind".to_owned(), "test".to_owned())].into())?;
     Ok(Entry { stream: stream.clone(), id, message: Message::new(message)?, attributes })

@@ -42,7 +42,6 @@ pub async fn away_from_midnight() {
 
 /// A free port for a server that must know it beforehand, or come back to it. The system gives
 /// ports above 32767 to whoever asks for any, and so not this one.
-#[must_use]
 pub fn free_port() -> u16 {
     loop {
         let port = fastrand::u16(20_000..32_000);

@@ -19,9 +19,6 @@ use crate::Database;
 pub const KEY: &str = "key-of-the-tests-0000000000000000";
 
 /// The function on the table of `db`. It can send no mail and call no provider.
-///
-/// # Errors
-/// Never: the keys are good.
 pub fn service(db: &Database, now: fn() -> Timestamp) -> Result<Okusuri> {
     let arn = "arn".to_owned();
     let config = Config {
@@ -47,9 +44,6 @@ pub fn service(db: &Database, now: fn() -> Timestamp) -> Result<Okusuri> {
 }
 
 /// Stores a signed-in user with the token `token-of-<id>`.
-///
-/// # Errors
-/// When the engine refuses.
 pub async fn user(client: &Client, id: &str, time_zone: &str) -> Result<UserId> {
     let created_at: Timestamp = "2025-01-01T00:00:00Z".parse()?;
     let user = User {
@@ -83,9 +77,6 @@ pub async fn user(client: &Client, id: &str, time_zone: &str) -> Result<UserId> 
 }
 
 /// Puts a row there, as it is.
-///
-/// # Errors
-/// When the engine refuses.
 pub async fn put<R: Row>(client: &Client, row: &R) -> Result<()> {
     client.put_item().table_name(Database::OKUSURI).set_item(Some(item(row)?)).send().await?;
     Ok(())
@@ -93,9 +84,6 @@ pub async fn put<R: Row>(client: &Client, row: &R) -> Result<()> {
 
 /// What the sample events of `okusuri-api` are about: Ann, her logs around the beginning of October
 /// 2025, a medicine, and what leads to her by her address.
-///
-/// # Errors
-/// When the engine refuses.
 pub async fn samples(client: &Client) -> Result<()> {
     let ann = user(client, "ann", "Asia/Tokyo").await?;
     let created_at: Timestamp = "2025-10-02T10:30:00Z".parse()?;
@@ -109,9 +97,6 @@ pub async fn samples(client: &Client) -> Result<()> {
 }
 
 /// Iron at some times of each day, which was added before its first day.
-///
-/// # Errors
-/// When `from` is no date.
 pub fn medicine(user: &UserId, times: &[Time], from: &str) -> Result<Medicine> {
     let from: Date = from.parse()?;
     let created_at = from.yesterday()?.at(10, 30, 0, 0).to_zoned(TimeZone::UTC)?.timestamp();

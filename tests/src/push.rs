@@ -80,9 +80,6 @@ pub struct PushService {
 
 impl PushService {
     /// Starts one on this machine.
-    ///
-    /// # Errors
-    /// When no port is free.
     pub async fn start() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let service = Self { address: listener.local_addr()?, inner: Arc::default() };
@@ -93,13 +90,11 @@ impl PushService {
     }
 
     /// Its address, which a test has to allow.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The endpoint of a browser.
-    #[must_use]
     pub fn endpoint(&self, browser: &str) -> String {
         format!("http://{}/push/{browser}", self.address)
     }
@@ -162,7 +157,6 @@ impl PushService {
     }
 
     /// Sends mails to this service, over the connector of a client of DynamoDB.
-    #[must_use]
     pub fn mailer(&self, client: &aws_sdk_dynamodb::Client) -> Mailer {
         let config = aws_sdk_sesv2::Config::builder().behavior_version_latest().region(Region::new("us-east-1"));
         let config = config.credentials_provider(Credentials::new("id", "secret", None, None, "tests"));
@@ -172,13 +166,11 @@ impl PushService {
     }
 
     /// Address and subject of each mail, oldest first.
-    #[must_use]
     pub fn mails(&self) -> Vec<(String, String)> {
         self.lock().mails.clone()
     }
 
     /// How often a browser was written to, whatever the answer.
-    #[must_use]
     pub fn requests(&self, browser: &str) -> usize {
         self.lock().requests.get(browser).copied().unwrap_or_default()
     }

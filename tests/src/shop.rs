@@ -41,9 +41,6 @@ impl Shop {
     }
 
     /// A product that costs 19.99 EUR, of which so many are there; 3 of them are few.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub async fn product(&self, id: &str, count: i64) -> Result<()> {
         let price = Money { amount: Amount::new(1_999)?, currency: Currency::new("EUR")? };
         let (name, threshold) = (ShortText::new(id)?, StockCount::new(3)?);
@@ -56,9 +53,6 @@ impl Shop {
     }
 
     /// Archives a product.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub async fn archive(&self, id: &str) -> Result<()> {
         let name = ShortText::new(id)?;
         let form = ProductForm { name, price: None, stock: None, low_stock_threshold: None, archived: Some(true) };
@@ -69,9 +63,6 @@ impl Shop {
     }
 
     /// Gives a product another price in EUR, by a row of that id.
-    ///
-    /// # Errors
-    /// When the rules refuse it, or it cannot be stored.
     pub async fn reprice(&self, id: &str, cents: u64, row_id: u128) -> Result<()> {
         let request = PriceRequest {
             product_id: ProductId::new(id)?,
@@ -87,9 +78,6 @@ impl Shop {
     }
 
     /// Moves goods, the same ones once at a time.
-    ///
-    /// # Errors
-    /// When the rules refuse it, or it cannot be stored.
     pub async fn move_goods(&self, id: &str, change_type: &str, number: i64, order_id: Option<&str>) -> Result<()> {
         let request = StockRequest {
             product_id: ProductId::new(id)?,
@@ -106,9 +94,6 @@ impl Shop {
     }
 
     /// Keeps goods for an order, a quarter of an hour long.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn reserve(&self, id: &str, order_id: &str, quantity: i64) -> Result<()> {
         let request = ReservationRequest {
             product_id: ProductId::new(id)?,
@@ -122,9 +107,6 @@ impl Shop {
     }
 
     /// Keeps one product's goods for an order of its own, a quarter of an hour long.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn order(&self, id: &str, order_id: &str, quantity: i64) -> Result<()> {
         let lines = OrderLines::new(vec![(ProductId::new(id)?, Quantity::new(quantity)?)])?;
         let order_id = OrderId::new(order_id)?;
@@ -134,9 +116,6 @@ impl Shop {
     }
 
     /// Hands an order's goods over.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn commit(&self, id: &str, order_id: &str) -> Result<()> {
         let (id, order_id) = (ProductId::new(id)?, OrderId::new(order_id)?);
         self.reservations.commit(&id, &order_id, self.now, Uuid::now_v7()).await.map_err(why)?;
@@ -144,9 +123,6 @@ impl Shop {
     }
 
     /// Gives an order's goods back.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn release(&self, id: &str, order_id: &str) -> Result<()> {
         let (id, order_id) = (ProductId::new(id)?, OrderId::new(order_id)?);
         self.reservations.release(&id, &order_id, self.now).await.map_err(why)?;
@@ -154,18 +130,12 @@ impl Shop {
     }
 
     /// How many are there, and how many of them are reserved.
-    ///
-    /// # Errors
-    /// When there is no such product.
     pub async fn level(&self, id: &str) -> Result<(u64, u64)> {
         let product = self.products.get(&ProductId::new(id)?).await?.context("no such product")?;
         Ok((product.level.stock(), product.level.reserved()))
     }
 
     /// Where a reservation stands, if there is one.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub async fn state(&self, id: &str, order_id: &str) -> Result<Option<String>> {
         let reservation = self.reservations.get(&ProductId::new(id)?, &OrderId::new(order_id)?).await?;
         Ok(reservation.map(|reservation| reservation.state.as_str().to_owned()))
@@ -178,9 +148,6 @@ fn why<R: std::fmt::Debug>(error: ChangeError<R>) -> anyhow::Error {
 
 /// The stock that the sample events ask for: cups enough, no place for more sand, plates that are
 /// reserved in every way, and an archived tray.
-///
-/// # Errors
-/// When any of it cannot be stored.
 pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
     let mut shop = Shop::new(client, table, Moment::parse("2025-10-02T10:30:00.5Z")?);
     for (id, count) in [("cup", 100), ("plate", 20), ("sand", 1_000_000_000_000), ("tray", 4)] {
@@ -214,9 +181,6 @@ pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
 
 /// The prices that the sample events ask for: those of a lamp, over a month's and a year's end, and
 /// three products to change.
-///
-/// # Errors
-/// When any of it cannot be stored.
 pub async fn price_samples(client: &Client, table: &str) -> Result<()> {
     let mut shop = Shop::new(client, table, Moment::parse("2025-10-02T10:30:00.5Z")?);
     for id in ["lamp", "mug", "pot", "vase"] {

@@ -26,9 +26,6 @@ pub struct ShopRecords {
 
 impl ShopRecords {
     /// Reads them.
-    ///
-    /// # Errors
-    /// When there is no such product, or the table cannot be read.
     pub async fn of(client: &Client, product_id: &str) -> Result<Self> {
         let query =
             client.query().table_name(Database::SHOP).key_condition_expression("PK = :pk").consistent_read(true);

@@ -106,9 +106,6 @@ impl Table {
     }
 
     /// Reads items by key, in no particular order.
-    ///
-    /// # Errors
-    /// [`StoreError::Busy`] when some keys stay unprocessed.
     pub(crate) async fn batch_get(&self, mut keys: Vec<Item>, is_consistent: bool) -> Result<Vec<Item>, StoreError> {
         let mut items = Vec::with_capacity(keys.len());
         let mut retry = Retry::new();

@@ -241,6 +241,31 @@ fn each_test_name_has_at_most_ten_words() {
     assert_eq!(names, [""; 0]);
 }
 
+#[test]
+fn engine_script_names_each_test_of_the_embedded_engine() {
+    let script = std::fs::read_to_string(repository().join("scripts/test-engine")).unwrap();
+    let modules =
+        script.lines().filter(|line| ["store=(", "suite=(", "journeys=("].iter().any(|list| line.starts_with(list)));
+    let modules: Vec<_> =
+        modules.flat_map(|line| line.split(['(', ')', ' ']).skip(1)).filter(|name| !name.is_empty()).collect();
+    let (root, mut named) = (repository().join("tests/tests"), 0);
+    for file in rust_files(&root) {
+        let module = file.strip_prefix(&root).unwrap().with_extension("").to_str().unwrap().replace('/', "::");
+        if !modules.iter().any(|name| module.starts_with(name)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        for test in text.split("#[tokio::test").skip(1).filter_map(|test| test.split("\n}\n").next()) {
+            let name = test.split("async fn ").nth(1).and_then(|rest| rest.split('(').next()).unwrap();
+            if test.contains(".engine()") || test.contains(".lose_answers(") {
+                assert!(script.contains(&format!("    {name}")), "{module}::{name} is not in scripts/test-engine");
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 10, "only {named} tests are found");
+}
+
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| !path.ends_with("node_modules"));

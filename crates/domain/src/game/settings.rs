@@ -70,13 +70,11 @@ impl Scoring {
     pub const NAMES: [(Self, &str); 3] = [(Self::Speed, "speed"), (Self::Equal, "equal"), (Self::None, "none")];
 
     /// The scoring with this name.
-    #[must_use]
     pub fn with_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(scoring, _)| *scoring)
     }
 
     /// Its name; `None` for the scoring that needs none because it is the default.
-    #[must_use]
     pub fn other_than_default(self) -> Option<&'static str> {
         Self::NAMES[1..].iter().find(|(scoring, _)| *scoring == self).map(|(_, name)| *name)
     }

@@ -45,21 +45,18 @@ impl Dose {
     }
 
     /// The first reminder after `after`.
-    #[must_use]
     pub fn next_ask(&self, after: Timestamp) -> Option<Timestamp> {
         self.asks().find(|ask| *ask > after)
     }
 
     /// Whether to remind of it at `now`, if all reminders until `after` have been handled. One that is
     /// more than [`REMINDER_LATE_MAX`] late is dropped.
-    #[must_use]
     pub fn asks_at(&self, after: Timestamp, now: Timestamp) -> bool {
         self.asks().any(|ask| ask > after && ask <= now && now.duration_since(ask) <= REMINDER_LATE_MAX)
     }
 }
 
 /// The end of the day of UTC: after [`DOSE_MESSAGES_MAX`] messages, the user hears nothing before.
-#[must_use]
 pub fn utc_day_end(now: Timestamp) -> Timestamp {
     const DAY: i64 = 24 * 3_600;
     Timestamp::from_second(now.as_second().div_euclid(DAY) * DAY + DAY - 1).unwrap_or(now)
@@ -67,8 +64,6 @@ pub fn utc_day_end(now: Timestamp) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use jiff::civil::{date, time};
 
     use super::*;

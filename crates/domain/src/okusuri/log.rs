@@ -97,8 +97,6 @@ impl fmt::Display for Note {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

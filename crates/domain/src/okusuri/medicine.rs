@@ -104,7 +104,6 @@ impl Plan {
 
     /// The same plan for a medicine that was added at `since`, with its former times in the order
     /// of their ends. A dose before its time was added does not exist, so it cannot be missed.
-    #[must_use]
     pub fn since(self, since: Timestamp, former: Vec<FormerTimes>) -> Self {
         Self { since, former, ..self }
     }
@@ -202,7 +201,6 @@ pub enum DoseRecord {
 
 /// When a dose of `date` was taken, by the user's word. A time to come becomes now, because the clock
 /// of a device may be fast. `None` for a time that is more than a day away from the dose's day.
-#[must_use]
 pub fn taken_at(at: Timestamp, date: Date, zone: &TimeZone, now: Timestamp) -> Option<Timestamp> {
     let at = at.min(now);
     let (from, to) = (date.yesterday().unwrap_or(date), date.tomorrow().unwrap_or(date));
@@ -294,8 +292,6 @@ impl Adherence {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use jiff::civil::date;
 
     use super::*;

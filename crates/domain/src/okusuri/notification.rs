@@ -29,14 +29,12 @@ pub enum Language {
 
 impl Language {
     /// Japanese for `ja` and `ja-JP`, English for all other tags.
-    #[must_use]
     pub fn of(tag: Option<&str>) -> Self {
         let language = tag.and_then(|tag| tag.split(['-', '_']).next()).unwrap_or_default();
         if language.eq_ignore_ascii_case("ja") { Self::Ja } else { Self::En }
     }
 
     /// The value in items, and in HTML.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ja => "ja",
@@ -66,7 +64,6 @@ impl Platform {
     pub const ALL: [Self; 3] = [Self::Web, Self::Ios, Self::Android];
 
     /// The value in items and in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Web => "web",

@@ -174,8 +174,6 @@ impl FromStr for Regimen {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use jiff::civil::date;
 
     use super::*;

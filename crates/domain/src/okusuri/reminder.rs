@@ -21,7 +21,6 @@ const DAYS_LOOKED_AT: usize = 5;
 /// Of a time that occurs twice, the first is used. A time that the clock skips becomes the moment
 /// after the jump. If that moment is on the next day, it becomes the last minute before the jump.
 /// So the reminder of a day is always within that day.
-#[must_use]
 pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
     let ambiguous = zone.to_ambiguous_timestamp(date.to_datetime(time));
     let is_within = |at: &Timestamp| local_date(*at, zone) == date;
@@ -39,14 +38,12 @@ pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
 }
 
 /// The first reminder after `after`. `None` at the end of the calendar, in the year 9999.
-#[must_use]
 pub fn next_due(time: Time, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
     let first = local_date(after, zone).yesterday().ok()?;
     first.series(1.day()).take(DAYS_LOOKED_AT).filter_map(|date| due_on(date, time, zone)).find(|due| *due > after)
 }
 
 /// The date of a moment in a time zone.
-#[must_use]
 pub fn local_date(at: Timestamp, zone: &TimeZone) -> Date {
     zone.to_datetime(at).date()
 }
@@ -65,7 +62,6 @@ pub enum ReminderDecision {
 ///
 /// A day that is not after `last` has had its reminder. A user who crosses the date line eastward
 /// has the same day twice.
-#[must_use]
 pub fn decide_reminder(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, now: Timestamp) -> ReminderDecision {
     let date = local_date(due_at, zone);
     let is_late = now.duration_since(due_at) > REMINDER_LATE_MAX;
@@ -78,8 +74,6 @@ pub fn decide_reminder(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, n
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use jiff::civil::date;
     use proptest::prelude::*;
 

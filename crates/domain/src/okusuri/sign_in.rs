@@ -187,8 +187,6 @@ impl SignInCounters {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use proptest::prelude::*;
 
     use super::*;

@@ -146,8 +146,6 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use jiff::ToSpan as _;
     use jiff::civil::{Time, date};
     use jiff::tz::TimeZone;

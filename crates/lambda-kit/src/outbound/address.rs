@@ -40,7 +40,6 @@ const GLOBAL_UNICAST_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0,
 
 /// Whether the address is public. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) is judged by its
 /// IPv4 address.
-#[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {

@@ -73,7 +73,6 @@ pub enum OutboundError {
 
 impl OutboundError {
     /// Whether the same request may succeed later.
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Refused(Refusal::Unresolved | Refusal::Unreachable) | Self::TimedOut(_) | Self::Failed(_) => true,
@@ -117,13 +116,11 @@ impl Outbound {
     }
 
     /// Sends to public addresses, and to `allowed`.
-    #[must_use]
     pub fn new(allowed: &[SocketAddr]) -> Self {
         Self::through(ConnectionGuard::new(allowed))
     }
 
     /// Sends nothing: `answer` takes each request, for a simulation with a virtual clock.
-    #[must_use]
     pub fn simulated(
         answer: impl Fn(Request<Bytes>) -> Boxed<Result<Response<Bytes>, OutboundError>> + Send + Sync + 'static,
     ) -> Self {

@@ -20,9 +20,6 @@ const RECORD_BYTES: u32 = 4_096;
 const LAST: u8 = 2;
 
 /// Encrypts with a new key of the sender and a new salt.
-///
-/// # Errors
-/// When the system has no random bytes.
 pub(super) fn encrypt(content: &[u8], browser: &PublicKey, auth: &Auth) -> Result<Vec<u8>, getrandom::Error> {
     let mut salt = [0; 16];
     getrandom::fill(&mut salt)?;

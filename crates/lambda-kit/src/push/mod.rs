@@ -88,7 +88,6 @@ impl Subscriber {
     }
 
     /// The browser's endpoint.
-    #[must_use]
     pub fn endpoint(&self) -> &Uri {
         &self.endpoint
     }
@@ -136,13 +135,11 @@ enum AttemptOutcome {
 
 impl Push {
     /// Sends messages that are signed with `key`.
-    #[must_use]
     pub fn new(outbound: Outbound, key: VapidKey) -> Self {
         Self { outbound, key: Arc::new(key) }
     }
 
     /// The public key with which browsers subscribe.
-    #[must_use]
     pub fn public_key(&self) -> String {
         self.key.public()
     }

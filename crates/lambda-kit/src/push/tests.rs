@@ -1,7 +1,5 @@
 //! Tests against the standards' own examples.
 
-#![allow(clippy::unwrap_used)]
-
 use p256::SecretKey;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};

@@ -77,7 +77,6 @@ impl VapidKey {
 
     /// The public key in the form that `PushManager.subscribe` expects: base64url of the
     /// uncompressed point.
-    #[must_use]
     pub fn public(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.signing.verifying_key().to_sec1_point(false))
     }

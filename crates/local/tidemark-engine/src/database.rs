@@ -185,7 +185,6 @@ fn check_schema(connection: &Connection) -> Result<(), EngineError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use rusqlite::StatementStatus;
     use serde_json::json;
 

@@ -75,7 +75,6 @@ impl Default for Faults {
 
 impl Faults {
     /// The active faults, with the remaining count of each countdown.
-    #[must_use]
     pub fn get(&self) -> EngineFaults {
         self.lock().faults.clone()
     }
@@ -92,7 +91,6 @@ impl Faults {
 
     /// How often each fault was injected since the start: `fail_before`, `fail_after`, `throttle`,
     /// `transaction_conflicts`.
-    #[must_use]
     pub fn injected(&self) -> BTreeMap<&'static str, u64> {
         self.lock().injected.clone()
     }

@@ -15,7 +15,6 @@ use http::{HeaderMap, HeaderValue};
 /// `Origin`. A page sends its own origin, which equals the server's address only for the server's
 /// pages. For a simple `GET`, a browser sends no `Origin`; then `Sec-Fetch-Site` tells whether
 /// another site sent it.
-#[must_use]
 pub fn admits(uri: &Uri, headers: &HeaderMap) -> bool {
     let names = || headers.get_all(HOST).iter().map(HeaderValue::as_bytes).chain(uri.authority().map(bytes));
     let own = |origin: &HeaderValue| names().any(|name| is_origin_of(origin.as_bytes(), name));
@@ -50,8 +49,6 @@ fn is_loopback(authority: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn admitted(headers: &[(&'static str, &'static str)]) -> bool {

@@ -184,19 +184,16 @@ impl Engine {
     }
 
     /// The endpoint for an AWS client, `http://127.0.0.1:8000`.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
     /// The served address, with the actual port.
-    #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
     /// The injected faults, to read and to set.
-    #[must_use]
     pub fn faults(&self) -> &Arc<Faults> {
         &self.proxy.faults
     }
@@ -207,7 +204,6 @@ impl Engine {
     }
 
     /// The clock of [`EngineFaults::throttle`].
-    #[must_use]
     pub fn throttle_clock(&self) -> &ThrottleClock {
         &self.proxy.throttle.clock
     }
@@ -215,13 +211,11 @@ impl Engine {
     /// The receiver changes after each write to `table`, so that a stream reader can wait instead
     /// of polling. A write whose client disconnected may be missed, so a reader must still poll
     /// from time to time.
-    #[must_use]
     pub fn subscribe_to_writes(&self, table: &str) -> watch::Receiver<()> {
         self.proxy.writes.subscribe(table)
     }
 
     /// Starts metering the consumed capacity and the throttled requests.
-    #[must_use]
     pub fn meter(&self) -> Arc<Meter> {
         self.proxy.meter.switch_on();
         Arc::clone(&self.proxy.meter)
@@ -244,7 +238,6 @@ impl Engine {
     }
 
     /// The engine's background work, to be done now.
-    #[must_use]
     pub fn housekeeper(&self) -> Housekeeper {
         Housekeeper::new(&self.proxy)
     }

@@ -77,7 +77,6 @@ impl Meter {
     }
 
     /// The usage of each table and index since the meter was switched on.
-    #[must_use]
     pub fn used(&self) -> BTreeMap<TableOrIndex, Usage> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -161,8 +160,6 @@ fn first_table(request: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use http::{HeaderMap, Method, Uri};
     use serde_json::json;
 

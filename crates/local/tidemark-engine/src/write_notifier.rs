@@ -16,7 +16,6 @@ use crate::call::Call;
 pub(crate) struct WriteNotifier(Mutex<HashMap<String, watch::Sender<()>>>);
 
 /// Notifies the subscribers of a call's tables when it is dropped.
-#[must_use]
 pub(crate) struct NotifyOnDrop<'a> {
     writes: &'a WriteNotifier,
     tables: Tables,
@@ -99,8 +98,6 @@ fn written_tables(call: &Call) -> Tables {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use bytes::Bytes;
     use http::{HeaderMap, Method, Uri};
     use serde_json::{Value, json};

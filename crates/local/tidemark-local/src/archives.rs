@@ -88,8 +88,6 @@ fn unpack_within(archive: &Path, parent: &Path, bytes_max: u64) -> Result<PathBu
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -30,9 +30,6 @@ pub(crate) struct Place {
 pub struct PlaceError(String, String, String);
 
 /// Chooses the place of this process. Reading a template before the first choice means the default.
-///
-/// # Errors
-/// [`PlaceError`] if another one was chosen before.
 pub(crate) fn choose(place: Place) -> Result<(), PlaceError> {
     let chosen = PLACE.get_or_init(|| place.clone()).clone();
     if chosen == place { Ok(()) } else { Err(PlaceError(chosen.region, chosen.account, chosen.stack_name)) }
@@ -43,43 +40,36 @@ fn place() -> &'static Place {
 }
 
 /// The region of the stack, and the default when the environment names none.
-#[must_use]
 pub(crate) fn region() -> &'static str {
     &place().region
 }
 
 /// The account id in every ARN of the stack.
-#[must_use]
 pub(crate) fn account() -> &'static str {
     &place().account
 }
 
 /// `AWS::StackName`, and the beginning of made-up names.
-#[must_use]
 pub(crate) fn stack_name() -> &'static str {
     &place().stack_name
 }
 
 /// `AWS::StackId`.
-#[must_use]
 pub(crate) fn stack_id() -> String {
     format!("{}:stack/{}/00000000-0000-0000-0000-000000000000", of_region("cloudformation"), stack_name())
 }
 
 /// The beginning of ARNs of a global service: `arn:aws:iam::000000000000`.
-#[must_use]
 pub(crate) fn of_account(service: &str) -> String {
     format!("arn:aws:{service}::{}", account())
 }
 
 /// The beginning of ARNs of a regional service: `arn:aws:ses:us-east-1:000000000000`.
-#[must_use]
 pub(crate) fn of_region(service: &str) -> String {
     format!("arn:aws:{service}:{}:{}", region(), account())
 }
 
 /// The embedded engine's ARN of a table, with the stack's account.
-#[must_use]
 pub(crate) fn of_engine(arn: &str) -> String {
     if account() == ENGINES_ACCOUNT {
         return arn.to_owned();
@@ -89,7 +79,6 @@ pub(crate) fn of_engine(arn: &str) -> String {
 
 /// Converts the ARN of a stream to this account and region, as roles name it. Another engine puts
 /// its own region and account into ARNs.
-#[must_use]
 pub(crate) fn of_here(arn: &str) -> String {
     let mut parts = arn.splitn(6, ':').skip(2);
     match (parts.next(), parts.nth(2)) {
@@ -99,25 +88,21 @@ pub(crate) fn of_here(arn: &str) -> String {
 }
 
 /// A function's ARN.
-#[must_use]
 pub(crate) fn function(name: &str) -> String {
     format!("{}:function:{name}", of_region("lambda"))
 }
 
 /// The ARN of a rule of the default bus.
-#[must_use]
 pub(crate) fn rule(name: &str) -> String {
     format!("{}:rule/{name}", of_region("events"))
 }
 
 /// The domain name of a function URL in Lambda's form.
-#[must_use]
 pub(crate) fn function_url_domain(function: &str) -> String {
     format!("{}.lambda-url.{}.on.aws", function.to_ascii_lowercase(), region())
 }
 
 /// The domain name of an API in API Gateway's form.
-#[must_use]
 pub(crate) fn api_domain(api: &str) -> String {
     format!("{api}.execute-api.{}.amazonaws.com", region())
 }

@@ -11,7 +11,6 @@ use crate::startup::RunningStack;
 use crate::template::{Template, TemplateProblem};
 
 /// The start-up text of a stack.
-#[must_use]
 pub fn text(running: &RunningStack) -> String {
     let addresses = &running.admin.addresses;
     let mut lines = ignored(&running.template.ignored);
@@ -62,7 +61,6 @@ pub fn text(running: &RunningStack) -> String {
 }
 
 /// The answer of `--check` for a template that would run.
-#[must_use]
 pub fn checked(template: &Template) -> String {
     let count = template.stack.functions.len();
     let mut lines = ignored(&template.ignored);

@@ -227,9 +227,6 @@ type Paths = BTreeMap<Binary, PathBuf>;
 static BUILT: Mutex<BTreeMap<(String, BTreeSet<Binary>), Paths>> = Mutex::const_new(BTreeMap::new());
 
 /// As [`build()`], but only the first call of this process builds.
-///
-/// # Errors
-/// [`BuildError`].
 pub(crate) async fn build_once(profile: &str, binaries: BTreeSet<Binary>) -> Result<Paths, BuildError> {
     // Locked during the build: other tests of the process wait for it.
     let mut built = BUILT.lock().await;

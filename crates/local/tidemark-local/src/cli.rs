@@ -213,7 +213,6 @@ impl Options {
     }
 
     /// In memory, on free ports of this machine.
-    #[must_use]
     pub fn in_a_test(self) -> Self {
         let host = Ipv4Addr::LOCALHOST;
         Self { host, port: 0, dynamodb_port: 0, s3_port: 0, in_memory: true, ..self }

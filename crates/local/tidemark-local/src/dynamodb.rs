@@ -30,7 +30,6 @@ pub struct Identity {
 
 impl Identity {
     /// The identity for the embedded engine, which accepts any credentials.
-    #[must_use]
     pub fn local() -> Self {
         Self {
             region: arn::region().to_owned(),
@@ -42,7 +41,6 @@ impl Identity {
     }
 
     /// The identity of a function.
-    #[must_use]
     pub fn of_function(&self, name: &str) -> Self {
         let mut identity = self.clone();
         if self.by_function {
@@ -53,7 +51,6 @@ impl Identity {
 
     /// The identity from this process's environment, for another engine. Unset variables are taken
     /// from [`Identity::local`].
-    #[must_use]
     pub fn from_env() -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
         let local = Self::local();
@@ -87,13 +84,11 @@ macro_rules! config {
 }
 
 /// A client of the table API at `url`.
-#[must_use]
 pub fn client(url: &str, identity: &Identity) -> aws_sdk_dynamodb::Client {
     aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb, url, identity))
 }
 
 /// A client of the streams API at `url`.
-#[must_use]
 pub fn streams_client(url: &str, identity: &Identity) -> aws_sdk_dynamodbstreams::Client {
     aws_sdk_dynamodbstreams::Client::from_conf(config!(aws_sdk_dynamodbstreams, url, identity))
 }

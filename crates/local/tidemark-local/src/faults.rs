@@ -76,7 +76,6 @@ impl Default for Faults {
 
 impl Faults {
     /// No faults yet. `seed` starts the random generator, so that a run can be repeated.
-    #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
         let (functions, sockets) = (FunctionFaults::default(), SocketFaults::default());
@@ -86,13 +85,11 @@ impl Faults {
 
     /// How often each fault was injected since the start: `kill_before`, `kill_after`,
     /// `deliver_twice`, `fail`, `cut`.
-    #[must_use]
     pub fn injected(&self) -> BTreeMap<&'static str, u64> {
         self.lock().injected.clone()
     }
 
     /// The active faults of functions.
-    #[must_use]
     pub fn get(&self) -> FunctionFaults {
         self.lock().functions.clone()
     }
@@ -106,7 +103,6 @@ impl Faults {
     }
 
     /// How often faults were set.
-    #[must_use]
     pub fn changes(&self) -> u64 {
         self.lock().changes
     }
@@ -135,7 +131,6 @@ impl Faults {
     }
 
     /// The active faults of connections.
-    #[must_use]
     pub fn sockets(&self) -> SocketFaults {
         self.lock().sockets.clone()
     }
@@ -156,7 +151,6 @@ impl Faults {
     }
 
     /// Whether an invocation of the function `names` returns an error.
-    #[must_use]
     pub fn fails(&self, names: [&str; 2]) -> bool {
         let State { functions, injected, .. } = &mut *self.lock();
         let fails = |name: &&str| functions.fail.get(*name).is_some_and(|left| *left > 0);
@@ -170,25 +164,21 @@ impl Faults {
     }
 
     /// Whether to kill the instance of the function `names` before its request.
-    #[must_use]
     pub fn kills_before(&self, names: [&str; 2]) -> bool {
         self.is_due("kill_before", names, |faults| &mut faults.kill_before)
     }
 
     /// Whether to kill the instance of the function `names` after its request.
-    #[must_use]
     pub fn kills_after(&self, names: [&str; 2]) -> bool {
         self.is_due("kill_after", names, |faults| &mut faults.kill_after)
     }
 
     /// Whether to deliver a batch of the function `names` twice.
-    #[must_use]
     pub fn delivers_twice(&self, names: [&str; 2]) -> bool {
         self.is_due("deliver_twice", names, |faults| &mut faults.deliver_twice)
     }
 
     /// The delay of a request for the function `names`.
-    #[must_use]
     pub fn delay(&self, names: [&str; 2]) -> Duration {
         let state = self.lock();
         let concerned = concerns(&state.functions, names);
@@ -196,7 +186,6 @@ impl Faults {
     }
 
     /// Whether to cut the connection at this message.
-    #[must_use]
     pub fn cuts_connection(&self) -> bool {
         let State { sockets, rng, injected, .. } = &mut *self.lock();
         let cuts = occurs(&mut sockets.cut, rng);
@@ -205,7 +194,6 @@ impl Faults {
     }
 
     /// The delay of a client's message.
-    #[must_use]
     pub fn message_delay(&self) -> Duration {
         let State { sockets, rng, .. } = &mut *self.lock();
         Duration::from_millis(if sockets.delay_ms_max == 0 { 0 } else { rng.u64(..=sockets.delay_ms_max) })

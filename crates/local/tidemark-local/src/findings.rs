@@ -25,7 +25,6 @@ pub struct Finding {
 }
 
 /// The findings about the template at `path`.
-#[must_use]
 pub fn of(path: &Path, read: &Result<Template, StartError>) -> Vec<Finding> {
     let all = |problems: &[TemplateProblem], severity| {
         problems.iter().map(|problem| finding(path, problem, severity)).collect::<Vec<_>>()

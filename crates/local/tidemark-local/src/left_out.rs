@@ -16,9 +16,6 @@ pub struct LeftOut {
 }
 
 /// Refuses what this build cannot run.
-///
-/// # Errors
-/// [`LeftOut`], the first one.
 pub(crate) fn check(stack: &Stack, aws_domains: bool, watch: bool) -> Result<(), LeftOut> {
     let is_jwt = |authorizer: &crate::stack::Authorizer| matches!(authorizer.kind, AuthorizerKind::Jwt(_));
     let has_jwt = stack.http_apis.iter().any(|api| api.authorizers.iter().any(is_jwt));

@@ -21,9 +21,6 @@ const OTHER_PORTS_MAX: u16 = 1_000;
 
 /// The sockets to serve on, and their port. The loopback address is always among them, because the
 /// functions call it.
-///
-/// # Errors
-/// [`StartError::Host`] and [`StartError::Port`].
 pub(crate) fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16), StartError> {
     let failed = |host, port| {
         move |source: std::io::Error| match source.kind() {
@@ -43,9 +40,6 @@ pub(crate) fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16
 
 /// Sockets for further APIs, on the next free ports after `port`; on any free ports if that is 0.
 /// The ports in `reserved` are for other parts of the stack.
-///
-/// # Errors
-/// [`StartError::Port`] if no port is free.
 pub(crate) fn bind_others(
     host: Ipv4Addr,
     port: u16,
@@ -90,7 +84,6 @@ fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {
 
 /// The address by which other machines on the network reach a server on `host`; `None` if they
 /// cannot.
-#[must_use]
 pub(crate) fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
     if host.is_loopback() {
         return None;
@@ -109,9 +102,6 @@ pub(crate) fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
 }
 
 /// Serves until `stop`.
-///
-/// # Errors
-/// When the socket cannot listen.
 pub(crate) fn serve(
     socket: TcpSocket,
     router: Router,

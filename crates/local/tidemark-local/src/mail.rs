@@ -141,7 +141,6 @@ impl Mails {
     }
 
     /// All kept mails, the newest first.
-    #[must_use]
     pub fn newest_first(&self) -> Vec<Mail> {
         let mails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         mails.iter().rev().cloned().collect()

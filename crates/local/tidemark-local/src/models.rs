@@ -10,17 +10,11 @@ pub(crate) struct Model {
 
 impl Model {
     /// Compiles a schema.
-    ///
-    /// # Errors
-    /// Why it is none.
     pub(crate) fn new(schema: &Value) -> Result<Self, String> {
         jsonschema::draft4::new(schema).map(|validator| Self { validator }).map_err(|error| error.to_string())
     }
 
     /// Whether a body fits.
-    ///
-    /// # Errors
-    /// Where it does not.
     pub(crate) fn test(&self, body: &[u8]) -> Result<(), String> {
         let body: Value = serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
         self.validator.validate(&body).map_err(|error| format!("[{error}]"))

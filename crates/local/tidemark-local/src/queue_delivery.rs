@@ -18,7 +18,6 @@ pub(crate) struct QueueDelivery(Arc<Queues>);
 
 impl QueueDelivery {
     /// A delivery to these queues.
-    #[must_use]
     pub(crate) fn new(queues: &Arc<Queues>) -> Self {
         Self(Arc::clone(queues))
     }

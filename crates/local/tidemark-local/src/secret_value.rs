@@ -41,7 +41,6 @@ pub struct Password {
 impl Password {
     /// `excludes` tells of a property whether it is set. `excluded` are single characters that no
     /// password has.
-    #[must_use]
     pub fn kinds(excludes: impl Fn(&str) -> bool, includes_space: bool, excluded: &str) -> Vec<String> {
         let kept = |text: &str| text.chars().filter(|character| !excluded.contains(*character)).collect::<String>();
         let kinds = KINDS.iter().filter(|(property, _)| !excludes(property)).map(|(_, characters)| kept(characters));
@@ -50,7 +49,6 @@ impl Password {
     }
 
     /// Whether a stored value has the form of the template, which may have changed since.
-    #[must_use]
     pub fn fits(&self, value: &str) -> bool {
         let Some((object, key)) = &self.template else { return true };
         let stored: Map<String, Value> = serde_json::from_str(value).unwrap_or_default();

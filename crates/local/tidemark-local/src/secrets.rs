@@ -131,7 +131,6 @@ impl Secrets {
     }
 
     /// The origin of each token, by the name of its flag.
-    #[must_use]
     pub fn tokens(&self) -> &[(&'static str, TokenSource)] {
         &self.tokens
     }

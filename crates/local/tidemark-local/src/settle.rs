@@ -59,9 +59,6 @@ pub(crate) async fn settle(admin: &AdminState, patience: Duration) -> Result<(),
 
 /// Lets the stack live through a span of time: the clock stops at each alarm until everything is at
 /// rest again. In the end, the items that have expired meanwhile are deleted.
-///
-/// # Errors
-/// [`SettleError`].
 pub(crate) async fn advance(admin: &AdminState, by: Duration, patience: Duration) -> Result<(), SettleError> {
     if by > ADVANCE_MAX {
         return Err(SettleError::TooFar);

@@ -41,9 +41,6 @@ pub enum VariablesError {
 }
 
 /// Sets the variables of `--env-file`, `--pass-env` and `--env-vars`, in this order.
-///
-/// # Errors
-/// [`VariablesError`]
 pub(crate) fn set(options: &Options, functions: &mut [Function]) -> Result<(), VariablesError> {
     let mut for_all = BTreeMap::new();
     for path in &options.env_files {
@@ -97,9 +94,6 @@ fn set_declared(path: &Path, functions: &mut [Function]) -> Result<(), Variables
 
 /// The template's parameters: those of SAM's settings beside the template, and those of the command
 /// line, which replace them.
-///
-/// # Errors
-/// [`VariablesError`]
 pub(crate) fn parameters(options: &Options) -> Result<BTreeMap<String, String>, VariablesError> {
     let path = sam_config(options);
     let mut all = BTreeMap::new();

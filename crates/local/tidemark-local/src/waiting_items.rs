@@ -20,7 +20,6 @@ pub struct WaitingItems {
 
 impl WaitingItems {
     /// The waiting items of these tables.
-    #[must_use]
     pub fn new(client: Client, tables: &[Table]) -> Self {
         let of = tables.iter().filter_map(|table| Some((table.name.clone(), table.waiting.clone()?)));
         Self { client, of: of.collect() }

@@ -83,9 +83,6 @@ struct Rebuild {
 impl Watch {
     /// Starts to watch a template and the other files that it is read from, and the sources of its
     /// functions.
-    ///
-    /// # Errors
-    /// [`WatchError`].
     pub(crate) async fn start(
         inputs: &[PathBuf],
         profile: &str,

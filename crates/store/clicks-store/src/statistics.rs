@@ -98,9 +98,6 @@ pub fn click_details() -> Result<Rollup<CountedClick>, DeclarationError> {
 }
 
 /// The visitors of all time, with the clicks among which they were counted.
-///
-/// # Errors
-/// Never: a test builds it.
 fn click_visitors() -> Result<Rollup<CountedClick>, DeclarationError> {
     declaration("click-visitors").group(Group::new("all").key(VISITORS, TOTAL_SORT)).build()
 }

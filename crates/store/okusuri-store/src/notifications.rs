@@ -30,7 +30,6 @@ pub struct UserNotifications {
 
 impl UserNotifications {
     /// Whether the user wants notifications on the platform: yes, where nothing else was said.
-    #[must_use]
     pub fn is_enabled(&self, platform: &str) -> bool {
         self.settings.iter().find(|setting| setting.platform == platform).is_none_or(|setting| setting.is_enabled)
     }

@@ -108,8 +108,6 @@ impl Vault {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use secrecy::ExposeSecret;
 
     use super::*;

@@ -115,8 +115,6 @@ pub fn mac(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     const SECRET: &str = "a secret of thirty-two characters";

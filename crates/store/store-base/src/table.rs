@@ -39,7 +39,6 @@ pub struct Table {
 
 /// The result of a transaction that DynamoDB answered.
 #[derive(Debug, Clone, PartialEq)]
-#[must_use]
 pub enum TransactionOutcome {
     /// All actions were written.
     Written,

@@ -75,9 +75,6 @@ impl Position<'_> {
 
 impl Holdings {
     /// Applies the changes of a chunk. Returns what its commit adds to the distinct counts.
-    ///
-    /// # Errors
-    /// [`CommitError::CheckpointMoved`] if the position is outdated.
     pub(crate) async fn apply(
         &mut self,
         table: &Table,

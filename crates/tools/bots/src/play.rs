@@ -46,9 +46,6 @@ pub enum PlayError {
 
 /// Plays until the game is over, the bot is out of the game, or `stop` is cancelled. `seat` comes
 /// from [`Server::create_game`] or [`Server::join_game`].
-///
-/// # Errors
-/// If the bot cannot join or cannot stay connected.
 pub async fn play(
     server: &Server,
     game: GameId,

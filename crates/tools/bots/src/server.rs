@@ -126,26 +126,17 @@ impl Server {
     }
 
     /// Creates a game; `wanted` is the body of `POST /games`.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub async fn create_game(&self, wanted: &Value) -> Result<Seat, ServerError> {
         self.request(Method::POST, "/games", None, Some(wanted)).await
     }
 
     /// Takes a seat. With the token of a player who has a seat, gets a new ticket for it.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub async fn join_game(&self, game_id: GameId, name: &str, token: Option<&str>) -> Result<Seat, ServerError> {
         let path = format!("/games/{game_id}/players");
         self.request(Method::POST, &path, token, Some(&json!({"name": name}))).await
     }
 
     /// Opens a WebSocket with a ticket.
-    ///
-    /// # Errors
-    /// If the server refuses the ticket, or is not reachable.
     pub async fn connect(&self, ticket: &str) -> Result<Socket, ServerError> {
         let url = format!("{}?ticket={ticket}", self.sockets);
         let request = url.as_str().into_client_request().map_err(|_| ServerError::Address(self.sockets.clone()))?;

@@ -197,8 +197,6 @@ fn partition_of(input: &Value, arguments: &[Value]) -> Result<Value, Reject> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use tidemark_migrate::mapping::Mapping;
 
     use super::*;

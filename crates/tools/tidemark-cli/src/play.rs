@@ -48,9 +48,6 @@ pub fn name(n: u8) -> PlayerName {
 }
 
 /// Settings with so many rounds and seats.
-///
-/// # Errors
-/// When they are out of bounds.
 pub fn settings(rounds: u16, seats: u16) -> Result<Settings> {
     Ok(Settings {
         round_count: RoundCount::new(rounds)?,
@@ -61,9 +58,6 @@ pub fn settings(rounds: u16, seats: u16) -> Result<Settings> {
 
 impl Play {
     /// A game that player 0 makes.
-    ///
-    /// # Errors
-    /// When it cannot be made or stored.
     pub async fn new(
         client: &Client,
         table: &str,
@@ -85,9 +79,6 @@ impl Play {
     }
 
     /// The same with so many players, all of them here.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn with_players(
         client: &Client,
         table: &str,
@@ -107,9 +98,6 @@ impl Play {
     }
 
     /// Reads the game again, which somebody else has changed.
-    ///
-    /// # Errors
-    /// When it is not there.
     pub async fn reload(&mut self) -> Result<()> {
         let live = self.rooms.live(self.game.room.id, Freshness::Consistent).await?;
         let live = live.ok_or_else(|| anyhow::anyhow!("no game"))?;
@@ -118,9 +106,6 @@ impl Play {
     }
 
     /// Does what a player asks for.
-    ///
-    /// # Errors
-    /// When the rules refuse it.
     pub async fn apply(&mut self, n: u8, command: Command) -> Result<()> {
         let outcome = self.game.apply(&Participant::Player(player(n)), command, self.now_ms);
         ensure!(outcome.refusal.is_none(), "{:?}", outcome.refusal);
@@ -128,9 +113,6 @@ impl Play {
     }
 
     /// Lets everybody get ready and the host start.
-    ///
-    /// # Errors
-    /// When the rules refuse it.
     pub async fn start(&mut self) -> Result<()> {
         for n in 1..u8::try_from(self.game.room.players.len())? {
             self.apply(n, Command::Ready(true)).await?;
@@ -139,9 +121,6 @@ impl Play {
     }
 
     /// Waits for the next thing that time brings.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub async fn wait(&mut self) -> Result<()> {
         if let Some(next_ms) = self.game.room.next_at_ms() {
             self.now_ms = next_ms;
@@ -198,9 +177,6 @@ impl Play {
     }
 
     /// Lets somebody say something.
-    ///
-    /// # Errors
-    /// When it cannot be said.
     pub async fn say(&mut self, n: u8, text: &str) -> Result<()> {
         self.lines += 1;
         let id = LineId(id(0xc_0000 + self.lines));
@@ -208,9 +184,6 @@ impl Play {
     }
 
     /// Lets the drawer save a chunk with one batch.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub async fn draw(&mut self, seq: u16) -> Result<()> {
         let batches = format!(
             r#"[{{"seq":{seq},"ops":[{{"op":"stroke","id":{seq},"points":[800,600,50],"color":0,"width":8,"tool":"pen","end":true}}]}}]"#
@@ -219,9 +192,6 @@ impl Play {
     }
 
     /// Lets the drawer save a chunk, numbered from 1 in its turn.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub async fn save(&mut self, number: u16, chunk: &Chunk) -> Result<()> {
         let Some(turn) = self.turn() else { anyhow::bail!("nobody draws") };
         self.strokes.put(self.game.room.id, turn, number, chunk, self.now_ms).await?;
@@ -230,9 +200,6 @@ impl Play {
 
     /// Plays a turn: a word, two strokes, a wrong guess, the right one by everybody, the reveal to
     /// its end.
-    ///
-    /// # Errors
-    /// When anything of it fails.
     pub async fn turn_over(&mut self) -> Result<()> {
         let answer = self.choose().await?;
         self.draw(1).await?;
@@ -241,9 +208,6 @@ impl Play {
     }
 
     /// Lets everybody guess, first `wrong` and then the answer, and ends the turn.
-    ///
-    /// # Errors
-    /// When anything of it fails.
     pub async fn guess(&mut self, answer: &Word, wrong: &str) -> Result<()> {
         let guessers: Vec<_> =
             (0..u8::try_from(self.game.room.players.len())?).filter(|n| Some(*n) != self.drawer()).collect();
@@ -259,9 +223,6 @@ impl Play {
     }
 
     /// Plays turn after turn until the game is finished.
-    ///
-    /// # Errors
-    /// When anything of it fails.
     pub async fn to_the_end(&mut self) -> Result<()> {
         while !matches!(self.game.room.stage, Stage::Finished { .. }) {
             self.turn_over().await?;

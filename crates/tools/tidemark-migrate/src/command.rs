@@ -188,9 +188,6 @@ pub async fn run(command: Command, product: &Product) -> Result<PhaseOutcome, Fa
 }
 
 /// The same without output.
-///
-/// # Errors
-/// See [`run()`].
 pub async fn run_quietly(command: Command, product: &Product) -> Result<Report, Failure> {
     command.phase.run(product).await
 }

@@ -272,8 +272,6 @@ fn compare(one: &[Option<Cell>], other: &[Option<Cell>]) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

@@ -109,9 +109,6 @@ pub struct Traffic {
 
 impl Told {
     /// Chooses so many rows for each column.
-    ///
-    /// # Errors
-    /// If PostgreSQL refuses.
     pub async fn choose(client: &Client, columns: &[Column], mapping: &Mapping, rows: i64) -> Result<Self> {
         let mut told = Self::default();
         for (n, column) in columns.iter().enumerate() {
@@ -147,9 +144,6 @@ impl Told {
     }
 
     /// Checks that PostgreSQL has what was answered, or what was written since and not answered.
-    ///
-    /// # Errors
-    /// Naming the row that is lost, resurrected or stale.
     pub async fn verify(&self, client: &Client) -> Result<()> {
         for written in &self.rows {
             let Written { column, row, answered, maybe, .. } = written;
@@ -296,9 +290,6 @@ impl Traffic {
     }
 
     /// Waits until so many more writes are answered.
-    ///
-    /// # Errors
-    /// If a program has ended, or if they do not get on.
     pub async fn more(&mut self, writes: u64) -> Result<()> {
         let goal = self.pace.answered.load(Ordering::Relaxed) + writes;
         self.pace.goal.store(goal, Ordering::Relaxed);
@@ -316,9 +307,6 @@ impl Traffic {
     }
 
     /// Stops the programs, each after its write, and adds what they were told.
-    ///
-    /// # Errors
-    /// Why a program has ended.
     pub async fn stop(self) -> Result<Told> {
         let mut all = Told::default();
         self.pace.stop.store(true, Ordering::Relaxed);

@@ -52,9 +52,6 @@ pub fn okusuri_row(table: &str, columns: &Value) -> Row {
 }
 
 /// A user's logs during a cutover: the flag for bleeding by date.
-///
-/// # Errors
-/// When they cannot be read.
 pub async fn okusuri_logs(reader: &Reader, user: &str) -> Result<BTreeMap<String, bool>, Failure> {
     let items = reader.items(user, "medication_log").await?;
     let log =
@@ -77,9 +74,6 @@ pub struct Migration {
 
 impl Migration {
     /// A source with so many users, and an empty table.
-    ///
-    /// # Errors
-    /// When either does not start.
     pub async fn new(seed: u64, users: usize) -> Result<Self> {
         let mut postgres = Postgres::start().await?;
         fill(&postgres.client().await?, seed, users).await?;
@@ -99,9 +93,6 @@ impl Migration {
     }
 
     /// A source with this schema and these rows, and the mapping that `init` drafts for it.
-    ///
-    /// # Errors
-    /// As above, or if there is no draft.
     pub async fn of_draft(sql: &str) -> Result<Self> {
         let mut migration = Self::of_schema(sql, "").await?;
         let draft = ["init".to_owned(), "--source".to_owned(), migration.postgres.url()];
@@ -112,18 +103,12 @@ impl Migration {
     }
 
     /// A source for a mapping.
-    ///
-    /// # Errors
-    /// When the target does not start.
     pub async fn of_postgres(postgres: Postgres, mapping: &'static str) -> Result<Self> {
         let product = Product { name: "tidemark-migrate", mapping: Some(mapping), conversions: &[], extension: None };
         Ok(Self { postgres, database: Database::start().await?, folder: tempfile::tempdir()?, product })
     }
 
     /// Both sides of the cutover, as the application sees them.
-    ///
-    /// # Errors
-    /// If PostgreSQL refuses.
     pub async fn sides(&self) -> Result<Sides> {
         let manifest: Option<Manifest> = self.json("manifest.json").ok().map(serde_json::from_value).transpose()?;
         let as_of = manifest.map_or(Timestamp::UNIX_EPOCH, |manifest| manifest.taken_at);
@@ -131,9 +116,6 @@ impl Migration {
     }
 
     /// The same with another address of PostgreSQL, and for an export of another time.
-    ///
-    /// # Errors
-    /// If PostgreSQL refuses.
     pub async fn sides_as(&self, source: String, as_of: Timestamp) -> Result<Sides> {
         let texts = ["zone", "log_zone"].map(|name| (name.to_owned(), "Asia/Tokyo".to_owned())).into();
         let parameters = Parameters { texts, secrets: [("key".to_owned(), KEY.into())].into() };
@@ -182,26 +164,17 @@ impl Migration {
     }
 
     /// Does a phase.
-    ///
-    /// # Errors
-    /// When it could not be done.
     pub async fn phase(&self, phase: &str, flags: &[&str]) -> Result<PhaseOutcome, Failure> {
         self.run_arguments(self.arguments(phase, flags)).await
     }
 
     /// From the capture to the load.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn captured_and_loaded(&self) -> Result<(), Failure> {
         self.phase("cutover", &["--to", "capture"]).await?;
         self.loaded().await
     }
 
     /// From the export to the load.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn loaded(&self) -> Result<(), Failure> {
         for phase in ["export", "transform", "load"] {
             self.phase(phase, &[]).await?;
@@ -210,17 +183,11 @@ impl Migration {
     }
 
     /// Gives the tool these arguments.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn run_arguments(&self, arguments: Vec<String>) -> Result<PhaseOutcome, Failure> {
         self.report_of(arguments).await.map(|report| report.outcome)
     }
 
     /// The report of a phase.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn report(&self, phase: &str) -> Result<Report, Failure> {
         self.report_of(self.arguments(phase, &[])).await
     }
@@ -241,9 +208,6 @@ impl Migration {
     }
 
     /// Writes an item, as another program does.
-    ///
-    /// # Errors
-    /// If the table refuses it.
     pub async fn put_item(&self, item: Item) -> Result<()> {
         let put = self.database.client.put_item().table_name(Database::OKUSURI);
         put.set_item(Some(item.into_iter().collect())).send().await?;
@@ -251,9 +215,6 @@ impl Migration {
     }
 
     /// Deletes an item, as another program does.
-    ///
-    /// # Errors
-    /// If the table refuses it.
     pub async fn delete_item(&self, partition: &str, sort: &str) -> Result<()> {
         let [partition, sort] = [partition, sort].map(|text| AttributeValue::S(text.to_owned()));
         let delete = self.database.client.delete_item().table_name(Database::OKUSURI);
@@ -272,9 +233,6 @@ impl Migration {
     }
 
     /// A file of JSON of the run.
-    ///
-    /// # Errors
-    /// When it is not there, or not JSON.
     pub fn json(&self, name: &str) -> Result<Value> {
         let path = self.path(name);
         let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
@@ -282,9 +240,6 @@ impl Migration {
     }
 
     /// A file of JSON lines of the run.
-    ///
-    /// # Errors
-    /// As above.
     pub fn lines(&self, name: &str) -> Result<Vec<Value>> {
         let path = self.path(name);
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -292,9 +247,6 @@ impl Migration {
     }
 
     /// All items of the table, by their key.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub async fn items(&self) -> Result<BTreeMap<(String, String), Item>> {
         let scan = self.database.client.scan().table_name(Database::OKUSURI).into_paginator().items().send();
         let items: Vec<_> = scan.collect::<Result<_, _>>().await?;

@@ -13,9 +13,6 @@ const ROWS: &str = include_str!("okusuri_rows.sql");
 
 /// Makes the tables and fills them with so many users and what belongs to them, some forty rows
 /// each: the same of the same seed.
-///
-/// # Errors
-/// If PostgreSQL refuses.
 pub async fn fill(client: &Client, seed: u64, users: usize) -> Result<()> {
     let settings = format!("SET rows.seed = '{seed}'; SET rows.users = '{users}'");
     for statements in [SCHEMA, RANDOM, &settings, ROWS] {

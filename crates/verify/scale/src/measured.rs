@@ -56,9 +56,6 @@ pub struct Game {
 
 impl Measured {
     /// Reads `docs/bench.json`, which is compiled in.
-    ///
-    /// # Errors
-    /// When a row is missing there.
     pub fn read() -> Result<Self> {
         let rows: Vec<Value> = serde_json::from_str(include_str!("../../../../docs/bench.json"))?;
         let value = |section: &str, what: &str| {

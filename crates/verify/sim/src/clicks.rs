@@ -56,9 +56,6 @@ impl Implementation {
 }
 
 /// Plays one history of the clicks, some of which cannot be read.
-///
-/// # Errors
-/// When the harness itself fails.
 pub fn play_clicks(seed: u64, implementation: Implementation, is_traced: bool) -> Result<Outcome, SimError> {
     let mut dice = Rng::with_seed(seed);
     // In some histories the days of one batch are more than a transaction can add to.

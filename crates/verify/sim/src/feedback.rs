@@ -7,9 +7,6 @@ use serde_json::{Value, json};
 use voice_of_customer::feedback;
 
 /// Plays one history of the example.
-///
-/// # Errors
-/// When the harness itself fails.
 pub fn play_feedback(seed: u64, is_traced: bool) -> Result<Outcome, SimError> {
     let customers = Rng::with_seed(seed).u16(1..80);
     let aggregator = |table| {

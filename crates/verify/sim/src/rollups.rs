@@ -25,9 +25,6 @@ struct RandomItem {
 }
 
 /// Plays one history of the declaration that the seed gives.
-///
-/// # Errors
-/// When the harness itself fails.
 pub fn play_rollup(seed: u64, weakness: Option<Weakness>, is_traced: bool) -> Result<Outcome, SimError> {
     let users = Rng::with_seed(seed).u8(1..30);
     let simulation =
@@ -40,9 +37,6 @@ pub fn play_rollup(seed: u64, weakness: Option<Weakness>, is_traced: bool) -> Re
 
 /// Plays one history with a hazard, and without the rule that meets it if it is weakened. The seed
 /// gives the declaration; it takes everything back, as the recounts of some hazards need it.
-///
-/// # Errors
-/// When the harness itself fails.
 pub fn play_hazard(seed: u64, hazard: Hazard, is_weakened: bool, is_traced: bool) -> Result<Outcome, SimError> {
     let users = Rng::with_seed(seed).u8(1..30);
     let version = |version: u32| {

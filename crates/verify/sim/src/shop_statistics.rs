@@ -6,9 +6,6 @@ use serde_json::{Value, json};
 
 /// Plays one history of activities: rows of products and users, edited, deleted and expired. Some
 /// of them cannot be read. With `weakness`, a rule is left out.
-///
-/// # Errors
-/// When the harness itself fails.
 pub fn play_activities(seed: u64, weakness: Option<Weakness>, is_traced: bool) -> Result<Outcome, SimError> {
     let mut dice = Rng::with_seed(seed);
     let activities = Activities {

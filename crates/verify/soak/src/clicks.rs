@@ -77,9 +77,6 @@ impl Clicks {
     }
 
     /// Compares the sent clicks with the table and its statistics.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub(crate) async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut there = Check::of("each click that was answered is in the table, once");

@@ -99,9 +99,6 @@ impl Games {
     }
 
     /// Adds awards up.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub(crate) async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut told = Check::of("everybody was told the same end of a game, and it is the room's");

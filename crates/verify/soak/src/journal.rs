@@ -52,9 +52,6 @@ impl Journal {
     }
 
     /// Reads every stream to its end.
-    ///
-    /// # Errors
-    /// When a page is not to be had.
     pub(crate) async fn check(&self, world: &World) -> Result<Vec<Check>> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut order = Check::of("every list of the journal is newest first, also while it is written to");

@@ -111,9 +111,6 @@ pub async fn soak(options: Options) -> Result<FinishedSoak> {
 
 impl FinishedSoak {
     /// Checks every promise against the tables.
-    ///
-    /// # Errors
-    /// When something cannot be read.
     pub async fn check(&self) -> Result<Report> {
         let checks = self.world.with(async |stack| {
             let mut checks = self.clicks.check(stack).await.context("the clicks")?;
@@ -135,9 +132,6 @@ impl FinishedSoak {
     }
 
     /// The stack, for a test that inspects it, or damages something and checks again.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub async fn with_stack<T>(&self, work: impl AsyncFnOnce(&Stack) -> T) -> Result<T> {
         self.world.with(work).await
     }

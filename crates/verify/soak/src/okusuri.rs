@@ -64,9 +64,6 @@ impl Okusuri {
     }
 
     /// Compares the stored items of each user with the answers, and each summary with the logs.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub(crate) async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
         let diaries = self.diaries.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut logged = Check::of("the logs of each user are those that were answered");

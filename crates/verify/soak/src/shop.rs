@@ -68,9 +68,6 @@ pub(crate) struct Shop {
 
 impl Shop {
     /// Fills the shelves, before anything breaks.
-    ///
-    /// # Errors
-    /// When the stack does not take a product.
     pub(crate) async fn open(&self, world: &World, rng: &mut Rng) -> Result<()> {
         let product = json!({"name": "A thing", "price": 1_000, "currency": "EUR", "stock": 5_000});
         for id in PRODUCTS {
@@ -169,9 +166,6 @@ impl Shop {
     }
 
     /// Looks at the books, and at what people did.
-    ///
-    /// # Errors
-    /// When the stack does not show them.
     pub(crate) async fn check(&self, world: &World, stack: &Stack) -> Result<Vec<Check>> {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut sound =

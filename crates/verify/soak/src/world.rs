@@ -81,9 +81,6 @@ pub(crate) struct World {
 
 impl World {
     /// A world around a stack that is up, whose traffic lasts for `time`.
-    ///
-    /// # Errors
-    /// When there can be no HTTP client.
     pub(crate) fn new(stack: Stack, time: Duration) -> Result<Self> {
         let client = reqwest::Client::builder().timeout(REQUEST_MAX).build()?;
         let (url, until) = (stack.url().to_owned(), Instant::now() + time);
@@ -177,9 +174,6 @@ impl World {
     }
 
     /// Everything of a list, page by page.
-    ///
-    /// # Errors
-    /// When a page is not to be had.
     pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>> {
         let (mut items, mut cursor) = (Vec::new(), None::<String>);
         for _ in 0..PAGES_MAX {

@@ -93,9 +93,6 @@ impl Pages {
 }
 
 /// Answers one request: a file, a folder's index, or the page for unknown addresses.
-///
-/// # Errors
-/// A problem, for a client that is not a browser.
 pub fn handle(pages: &Pages, request: &Request) -> Result<Reply, Problem> {
     if !matches!(request.method(), "GET" | "HEAD") {
         return Err(NOT_FOUND.detail(request.target()));

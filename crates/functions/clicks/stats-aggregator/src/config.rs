@@ -31,9 +31,6 @@ impl Config {
     }
 
     /// The aggregators of the clicks. The first one is always there.
-    ///
-    /// # Errors
-    /// Never: a test builds the declarations.
     pub fn aggregators(&self, client: Client) -> Result<Vec<Aggregator<CountedClick>>, DeclarationError> {
         let table = Table::new(client, &self.table);
         let all = click_aggregators(&rollup_table(&table))?;

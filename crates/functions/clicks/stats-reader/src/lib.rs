@@ -33,9 +33,6 @@ pub struct Reader {
 
 impl Reader {
     /// A reader whose cursors are signed with `cursor_key`.
-    ///
-    /// # Errors
-    /// Never: a test builds the declaration of the statistics.
     pub fn new(
         table: &Table,
         config: &Config,

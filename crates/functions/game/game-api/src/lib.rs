@@ -98,9 +98,6 @@ impl Api {
 }
 
 /// Answers one request.
-///
-/// # Errors
-/// A problem, for the client.
 pub async fn handle(api: &Api, request: Request, now: Timestamp) -> Result<Reply, Problem> {
     match request.route() {
         "POST /games" => seats::create(api, &request, now).await,

@@ -190,9 +190,6 @@ fn misquoted_line(file: &str) -> Option<usize> {
 type FuzzedRow = (usize, Option<Date>, Result<Log, &'static str>);
 
 /// The rows of a file. For the fuzz target only.
-///
-/// # Errors
-/// A problem if the file as a whole cannot be read.
 pub fn rows(file: &[u8], today: Date) -> Result<Vec<FuzzedRow>, Problem> {
     let row = |row: Row| (row.line, row.date, row.read.map(|entry| entry.log).map_err(|(problem, _)| problem));
     Ok(read(file, today, uuid::Uuid::nil)?.into_iter().map(row).collect())

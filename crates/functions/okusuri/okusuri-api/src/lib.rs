@@ -106,9 +106,6 @@ pub struct Okusuri {
 
 impl Okusuri {
     /// The service on the table of `config`, with the system's clock and randomness.
-    ///
-    /// # Errors
-    /// [`KeyError`] if a secret gives no key.
     pub fn new(
         table: &Table,
         mails: aws_sdk_sesv2::Client,

@@ -43,9 +43,6 @@ pub struct ActivityLog {
 
 impl ActivityLog {
     /// A log whose cursors are signed with `cursor_key`.
-    ///
-    /// # Errors
-    /// Never; see [`shop_store::activity_statistics`].
     pub fn new(
         table: &Table,
         config: &Config,

@@ -62,9 +62,6 @@ impl Shop {
 }
 
 /// Answers one request.
-///
-/// # Errors
-/// A problem, for the client.
 pub async fn handle(shop: &Shop, request: Request) -> Result<Reply, Problem> {
     request.allow_query_parameters(match request.route() {
         "GET /products" => &["archived", "limit", "cursor"],

@@ -32,7 +32,6 @@ pub struct Listener {
 
 impl Listener {
     /// A listener with [`HEAD_TIMEOUT`].
-    #[must_use]
     pub fn new(listener: TcpListener) -> Self {
         Self { listener, timeout: HEAD_TIMEOUT }
     }
@@ -66,7 +65,6 @@ pub struct Client {
 
 impl Client {
     /// A header's name as this client spelled it. `name` is in lower case.
-    #[must_use]
     pub fn spelling(&self, name: &str) -> String {
         let spellings = self.spellings.lock().unwrap_or_else(PoisonError::into_inner);
         spellings.get(name).cloned().unwrap_or_else(|| name.to_owned())

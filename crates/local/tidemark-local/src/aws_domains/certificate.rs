@@ -18,9 +18,6 @@ pub(super) struct Certificates {
 }
 
 /// Makes new certificates.
-///
-/// # Errors
-/// When the system gives no random numbers.
 pub(super) fn make() -> Result<Certificates, rcgen::Error> {
     let mut authority = CertificateParams::new(Vec::<String>::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -40,9 +37,6 @@ pub(super) fn make() -> Result<Certificates, rcgen::Error> {
 
 impl Certificates {
     /// The settings of the HTTPS server.
-    ///
-    /// # Errors
-    /// When the key does not fit the certificate.
     pub(super) fn server(self) -> Result<Arc<ServerConfig>, tokio_rustls::rustls::Error> {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let config = config.with_safe_default_protocol_versions()?.with_no_client_auth();

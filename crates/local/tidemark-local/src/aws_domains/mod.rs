@@ -55,9 +55,6 @@ pub enum AwsDomainsError {
 
 impl AwsDomains {
     /// Starts to serve the domain names of the services at `endpoints`.
-    ///
-    /// # Errors
-    /// [`AwsDomainsError`].
     pub(crate) async fn start(endpoints: &Endpoints) -> Result<Self, AwsDomainsError> {
         let folder = tempfile::Builder::new().prefix("tidemark-local-").tempdir()?;
         let certificates = certificate::make()?;

@@ -143,7 +143,6 @@ fn action(operation: &str, of_version: bool) -> &str {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::collections::BTreeMap;
 
     use axum::http::{Extensions, HeaderMap, Method, Uri};

@@ -72,9 +72,6 @@ struct Served {
 
 impl Buckets {
     /// Creates the folder of the buckets and opens their port; `None` if the template has none.
-    ///
-    /// # Errors
-    /// [`StartError::S3Port`] and [`StartError::Buckets`].
     pub(crate) async fn open(buckets: &[Bucket], port: u16, data: Option<&Path>) -> Result<Option<Self>, StartError> {
         if buckets.is_empty() {
             return Ok(None);
@@ -94,17 +91,11 @@ impl Buckets {
     }
 
     /// The endpoint: `http://127.0.0.1:4572`.
-    ///
-    /// # Errors
-    /// When the system does not tell the port.
     pub(crate) fn url(&self) -> Result<String, BucketsError> {
         Ok(self.listener.local_addr().map(|address: SocketAddr| format!("http://{address}"))?)
     }
 
     /// Serves until the returned future is dropped.
-    ///
-    /// # Errors
-    /// [`BucketsError::Storage`].
     pub(crate) fn serve(
         self,
         buckets: &[Bucket],

@@ -18,7 +18,6 @@ pub(super) struct BatchResponse {
 /// Parses the result of an invocation with the records of these sequence numbers. The first of them
 /// is at position `first` of the batch. `reports_failures` is `ReportBatchItemFailures`; `windowed`
 /// is true for a mapping with a tumbling window.
-#[must_use]
 pub(super) fn read(
     body: &[u8],
     first: usize,

@@ -57,20 +57,17 @@ impl Buffer {
     }
 
     /// Whether a full batch is buffered.
-    #[must_use]
     pub(super) fn is_full(&self, limits: BatchLimits) -> bool {
         self.wanted >= limits.records_max || self.size_bytes >= limits.size_bytes_max
     }
 
     /// Whether the buffer is empty; a record that the filters dropped counts as well.
-    #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// The number of waiting records that passed the filters, and the creation time of the first,
     /// milliseconds since the epoch.
-    #[must_use]
     pub(super) fn waiting(&self) -> (usize, Option<i64>) {
         let first = self.records.iter().find(|record| record.event.is_some());
         (self.wanted, first.map(|record| record.created_ms))

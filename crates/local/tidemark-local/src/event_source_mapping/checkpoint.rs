@@ -49,9 +49,6 @@ enum CheckpointStorage {
 
 impl Checkpoints {
     /// Opens the mapping's folder below `data`; without `data`, checkpoints are in memory.
-    ///
-    /// # Errors
-    /// When the folder cannot be created.
     pub(super) fn open(data: Option<&Path>, mapping: &str) -> std::io::Result<Self> {
         let Some(data) = data else { return Ok(Self { storage: CheckpointStorage::Memory(Mutex::default()) }) };
         let folder = data.join("checkpoints").join(mapping);
@@ -61,7 +58,6 @@ impl Checkpoints {
 
     /// The checkpoint of a shard of that stream. An unreadable checkpoint is ignored with a
     /// warning; its records are delivered again.
-    #[must_use]
     pub(super) fn load(&self, stream_arn: &str, shard_id: &str) -> Option<Checkpoint> {
         let checkpoint = match &self.storage {
             CheckpointStorage::Memory(all) => all.lock().unwrap_or_else(PoisonError::into_inner).get(shard_id).cloned(),
@@ -71,23 +67,18 @@ impl Checkpoints {
     }
 
     /// Whether that stream has any checkpoint, so that the mapping has run before.
-    #[must_use]
     pub(super) fn any(&self, stream_arn: &str, shard_ids: &[&str]) -> bool {
         shard_ids.iter().any(|shard_id| self.load(stream_arn, shard_id).is_some())
     }
 
     /// When the mapping last lost records: the stream had trimmed them before they were read. Kept
     /// until somebody says that it is mended.
-    #[must_use]
     pub(super) fn lost_at(&self) -> Option<Timestamp> {
         let CheckpointStorage::Folder(folder) = &self.storage else { return None };
         std::fs::read_to_string(folder.join(LOST)).ok()?.parse().ok()
     }
 
     /// Keeps, or with `None` forgets, when records were lost.
-    ///
-    /// # Errors
-    /// When the file cannot be written or removed.
     pub(super) fn set_lost_at(&self, lost_at: Option<Timestamp>) -> std::io::Result<()> {
         let CheckpointStorage::Folder(folder) = &self.storage else { return Ok(()) };
         let path = folder.join(LOST);

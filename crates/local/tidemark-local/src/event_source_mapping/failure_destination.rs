@@ -51,7 +51,6 @@ pub(super) struct DiscardedBatch<'a> {
 impl FailureDestination {
     /// The destination `queue` of a stack with the data folder `data`. Without a folder or a queue,
     /// the message is only logged.
-    #[must_use]
     pub(super) fn new(queue: Option<String>, data: Option<&Path>) -> Self {
         let folder = data.map(|data| data.join("failures"));
         let destination = Self { queue, folder, messages: Arc::default(), queues: None };
@@ -62,7 +61,6 @@ impl FailureDestination {
     }
 
     /// Also sends each message to the queue in memory, from which functions receive it.
-    #[must_use]
     pub(super) fn sending_to(mut self, queues: Arc<Queues>) -> Self {
         self.queues = Some(queues);
         self
@@ -70,7 +68,6 @@ impl FailureDestination {
 
     /// The queue's name and the number of its messages, including earlier runs; `None` if there is
     /// no queue.
-    #[must_use]
     pub(super) fn queue(&self) -> Option<(&str, u64)> {
         Some((self.queue.as_deref()?, self.messages.load(Ordering::Relaxed)))
     }

@@ -185,7 +185,6 @@ impl Mapping {
 
     /// The failure queue's name and the number of its messages; `None` if discarded batches are
     /// only logged.
-    #[must_use]
     pub fn failure_queue(&self) -> Option<(&str, u64)> {
         self.destination.queue()
     }

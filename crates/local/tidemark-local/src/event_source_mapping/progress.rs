@@ -52,7 +52,6 @@ impl Progress {
     }
 
     /// When the mapping last lost records, until somebody says that it is mended.
-    #[must_use]
     pub fn lost_at(&self) -> Option<Timestamp> {
         *self.lost_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +79,6 @@ impl Progress {
     }
 
     /// All shards that are currently read.
-    #[must_use]
     pub fn shards(&self) -> BTreeMap<String, ShardProgress> {
         let now_ms = Timestamp::now().as_millisecond();
         let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);

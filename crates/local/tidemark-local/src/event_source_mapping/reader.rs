@@ -28,13 +28,11 @@ pub(super) struct ShardReader {
 
 impl ShardReader {
     /// Starts after that sequence number, or at the oldest record of the stream.
-    #[must_use]
     pub(super) fn new(source: Arc<dyn StreamSource>, shard_id: String, after: Option<String>) -> Self {
         Self { source, shard_id, iterator: None, after, closed: false, failures: 0, has_lost: false }
     }
 
     /// Whether the shard is closed and read to its end.
-    #[must_use]
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }

@@ -26,7 +26,6 @@ pub struct StreamRecord {
 
 impl StreamRecord {
     /// A record, if the filters let it pass.
-    #[must_use]
     pub fn new(record: SourceRecord, filters: &Filters) -> Self {
         let SourceRecord { sequence_number, created_ms, event, filtered } = record;
         let passes = filters.pass(filtered.as_ref().unwrap_or(&event));
@@ -35,14 +34,12 @@ impl StreamRecord {
     }
 
     /// The bytes that the record adds to an event.
-    #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.event.as_ref().map_or(0, |event| event.get().len() + 1)
     }
 }
 
 /// A record of the table's stream `stream_arn`.
-#[must_use]
 pub fn of_dynamodb(record: &Record, stream_arn: &str) -> SourceRecord {
     let change = record.dynamodb();
     let created_ms = change

@@ -85,7 +85,6 @@ pub(super) enum InvocationOutcome {
 
 impl RetryPolicy {
     /// The policy of a mapping.
-    #[must_use]
     pub(super) fn of(mapping: &StreamMapping) -> Self {
         Self {
             bisect: mapping.bisect_on_error,
@@ -97,7 +96,6 @@ impl RetryPolicy {
 
 impl BatchRun {
     /// A batch whose records have these creation times, milliseconds since the epoch.
-    #[must_use]
     pub(super) fn new(created_ms: Vec<i64>, policy: RetryPolicy) -> Self {
         let whole = SubBatch { records: 0..created_ms.len(), failures: 0 };
         let sub_batches = if created_ms.is_empty() { VecDeque::new() } else { VecDeque::from([whole]) };
@@ -105,7 +103,6 @@ impl BatchRun {
     }
 
     /// The next step at the time `now_ms`.
-    #[must_use]
     pub(super) fn next(&self, now_ms: i64) -> RetryStep {
         let Some(SubBatch { records, failures }) = self.sub_batches.front().cloned() else { return RetryStep::Done };
         let expired = self.expired(&records, now_ms);
@@ -159,13 +156,11 @@ impl BatchRun {
     }
 
     /// How often the batch was split.
-    #[must_use]
     pub(super) fn bisects(&self) -> u32 {
         self.bisects
     }
 
     /// The number of settled records from the batch's start: the checkpoint.
-    #[must_use]
     pub(super) fn settled(&self) -> usize {
         self.sub_batches.front().map_or(self.created_ms.len(), |sub_batch| sub_batch.records.start)
     }

@@ -6,7 +6,6 @@ use super::source::Shard;
 
 /// The shards that can start now: neither drained nor being read, and their parents are drained or
 /// no longer listed.
-#[must_use]
 pub(super) fn readable<'a>(
     shards: &'a [Shard],
     drained: &BTreeSet<String>,

@@ -43,20 +43,17 @@ pub(super) enum Admission {
 
 impl Windows {
     /// Windows of this length. `open` is the window of the last checkpoint.
-    #[must_use]
     pub(super) fn new(length: Duration, open: Option<OpenWindow>) -> Self {
         Self { length_ms: i64::try_from(length.as_millis()).unwrap_or(i64::MAX).max(1), open }
     }
 
     /// The open window.
-    #[must_use]
     pub(super) fn open(&self) -> Option<&OpenWindow> {
         self.open.as_ref()
     }
 
     /// The window for a record of that time. A late record goes into the open window: windows never
     /// go back.
-    #[must_use]
     pub(super) fn admit(&self, created_ms: i64) -> Admission {
         let start_ms = created_ms - created_ms.rem_euclid(self.length_ms);
         match &self.open {
@@ -67,13 +64,11 @@ impl Windows {
     }
 
     /// The end of a window, milliseconds since the epoch.
-    #[must_use]
     pub(super) fn end_ms(&self, start_ms: i64) -> i64 {
         start_ms.saturating_add(self.length_ms)
     }
 
     /// The state for the next invocation of that window; empty for a new window.
-    #[must_use]
     pub(super) fn state(&self, start_ms: i64) -> Map<String, Value> {
         self.open.as_ref().filter(|open| open.start_ms == start_ms).map(|open| open.state.clone()).unwrap_or_default()
     }
@@ -89,19 +84,16 @@ impl Windows {
     }
 
     /// The time at which the open window has ended.
-    #[must_use]
     pub(super) fn over_ms(&self) -> Option<i64> {
         self.open.as_ref().map(|open| self.end_ms(open.start_ms).saturating_add(GRACE_MS))
     }
 
     /// Whether the open window has ended by time.
-    #[must_use]
     pub(super) fn is_over(&self, now_ms: i64) -> bool {
         self.over_ms().is_some_and(|over_ms| now_ms >= over_ms)
     }
 
     /// Whether the open window's state exceeds [`STATE_BYTES_MAX`].
-    #[must_use]
     pub(super) fn is_overfull(&self) -> bool {
         let size_bytes = |open: &OpenWindow| serde_json::to_vec(&open.state).map_or(0, |state| state.len());
         self.open.as_ref().is_some_and(|open| size_bytes(open) > STATE_BYTES_MAX)

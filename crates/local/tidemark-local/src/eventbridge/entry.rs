@@ -46,9 +46,6 @@ impl Entry {
     }
 
     /// The event of this entry.
-    ///
-    /// # Errors
-    /// EventBridge's error for the entry.
     pub(super) fn event(self) -> Result<NewEvent, EntryError> {
         let source = required("Source", self.source)?;
         let detail_type = required("DetailType", self.detail_type)?;
@@ -85,7 +82,6 @@ fn required(name: &str, value: Option<String>) -> Result<String, EntryError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn refused(entry: Value) -> (&'static str, String) {

@@ -66,9 +66,6 @@ impl TargetInput {
 
 impl JsonPath {
     /// Parses a path with fields and indexes.
-    ///
-    /// # Errors
-    /// A sentence for the template's author.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text} is not a path: write it as $.detail.name or $.detail.items[0]");
         let mut rest = text.strip_prefix('$').ok_or_else(wrong)?;
@@ -179,7 +176,6 @@ fn text(value: Option<Value>, quoted: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use serde_json::json;
 
     use super::*;

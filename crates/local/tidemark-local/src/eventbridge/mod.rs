@@ -73,7 +73,6 @@ enum Origin {
 
 impl Buses {
     /// The buses of a template, and the default one. A bus that only a rule names exists too.
-    #[must_use]
     pub(crate) fn new(
         messaging: &Messaging,
         functions: &Arc<Functions>,

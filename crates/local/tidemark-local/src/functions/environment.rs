@@ -57,7 +57,6 @@ pub struct Endpoints {
 
 impl Endpoints {
     /// The endpoints of a stack's services at `http`, with its DynamoDB at `dynamodb`.
-    #[must_use]
     pub fn of_stack(http: &str, dynamodb: &str, identity: Identity) -> Self {
         let at = |path: &str| format!("{http}{path}");
         Self {
@@ -83,7 +82,6 @@ impl Endpoints {
 /// The variables that a function needs when another program starts it, such as `cargo lambda
 /// watch`: the template's variables, and the addresses and credentials of the services. All
 /// functions share them, so the access key belongs to no function, and no role is enforced.
-#[must_use]
 pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, String> {
     let is_portable = |name: &str| {
         let is_lambdas = name.starts_with("AWS_LAMBDA_") || name == "AWS_EXECUTION_ENV";
@@ -97,7 +95,6 @@ pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, 
 /// All variables of one instance, except `AWS_LAMBDA_RUNTIME_API`.
 ///
 /// The variables that Lambda reserves override the template's.
-#[must_use]
 pub fn variables(
     function: &Function,
     endpoints: &Endpoints,
@@ -144,7 +141,6 @@ pub fn variables(
 }
 
 /// The addresses of the services, the region, and the credentials of a caller that is no function.
-#[must_use]
 pub(crate) fn of_services(endpoints: &Endpoints) -> BTreeMap<String, String> {
     let identity = &endpoints.identity;
     let known = [

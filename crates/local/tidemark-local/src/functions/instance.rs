@@ -153,7 +153,6 @@ impl Launcher {
     }
 
     /// A launcher whose instances call the services at `endpoints`.
-    #[must_use]
     pub fn new(endpoints: Endpoints, metrics: Arc<Metrics>, clock: Arc<Clock>) -> Self {
         Self {
             endpoints,
@@ -278,7 +277,6 @@ impl Instance {
     }
 
     /// Whether the process still runs, as far as is known.
-    #[must_use]
     pub fn is_alive(&self) -> bool {
         self.exit.borrow().is_none()
     }
@@ -290,13 +288,11 @@ impl Instance {
     }
 
     /// Whether it is a web server that does not read its port from `PORT`.
-    #[must_use]
     pub fn has_fixed_port(&self) -> bool {
         self.fixed_port.load(Ordering::Relaxed)
     }
 
     /// The memory of the process.
-    #[must_use]
     pub fn memory(&self) -> Memory {
         Memory::of(self.pid)
     }

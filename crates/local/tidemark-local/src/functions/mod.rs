@@ -68,7 +68,6 @@ pub struct FunctionStartError {
 
 impl Functions {
     /// The functions of a stack, not started yet; `binary` returns the path of a function's binary.
-    #[must_use]
     pub fn new(
         functions: &[Function],
         binary: impl Fn(&Function) -> PathBuf,
@@ -121,13 +120,11 @@ impl Functions {
     }
 
     /// Every function.
-    #[must_use]
     pub fn all(&self) -> &[Arc<Pool>] {
         &self.pools
     }
 
     /// The metrics of all functions.
-    #[must_use]
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
@@ -138,20 +135,17 @@ impl Functions {
     }
 
     /// The stack's clock.
-    #[must_use]
     pub fn clock(&self) -> &Arc<Clock> {
         self.launcher.clock()
     }
 
     /// The [`environment::portable`] variables of these functions together.
-    #[must_use]
     pub fn environment(&self, pools: &[Arc<Pool>]) -> BTreeMap<String, String> {
         pools.iter().flat_map(|pool| environment::portable(pool.function(), self.launcher.endpoints())).collect()
     }
 
     /// A function by its binary's name, its own name, its ARN or its logical id. A version or an
     /// alias may follow.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Pool>> {
         let (name, qualifier) = name_and_qualifier(name);
         let is = |pool: &&Arc<Pool>| pool.names().contains(&name) || pool.function().logical_id == name;
@@ -188,7 +182,6 @@ pub(crate) fn name_and_qualifier(name: &str) -> (&str, Option<&str>) {
 }
 
 /// The path of a function's binary in a folder.
-#[must_use]
 pub fn binary_in(folder: &Path, function: &Function) -> PathBuf {
     folder.join(function.short_name())
 }

@@ -53,7 +53,6 @@ pub struct Pool {
 
 impl Pool {
     /// A pool without instances.
-    #[must_use]
     pub fn new(function: Function, binary: PathBuf, launcher: Arc<Launcher>, faults: Arc<Faults>) -> Arc<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let own_max = (cores * 4).max(INSTANCES_MAX_FLOOR);
@@ -81,31 +80,26 @@ impl Pool {
     }
 
     /// The function of this pool.
-    #[must_use]
     pub fn function(&self) -> &Function {
         &self.function
     }
 
     /// The faults to inject.
-    #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
     /// The names of the binary and of the function; the Invoke API accepts both.
-    #[must_use]
     pub fn names(&self) -> [&str; 2] {
         [self.function.short_name(), &self.function.name]
     }
 
     /// The number of invocations so far, and the number of failed ones.
-    #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         (self.invocations.load(Ordering::Relaxed), self.errors.load(Ordering::Relaxed))
     }
 
     /// The message of the newest failure.
-    #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -121,31 +115,26 @@ impl Pool {
     }
 
     /// The number of idle instances.
-    #[must_use]
     pub fn idle_instances(&self) -> usize {
         self.lock_idle().len()
     }
 
     /// The number of running invocations; each has its own instance.
-    #[must_use]
     pub fn busy_instances(&self) -> usize {
         self.instances_max.load(Ordering::Relaxed).saturating_sub(self.permits.available_permits())
     }
 
     /// Its subject in the [`metrics`](Self::metrics).
-    #[must_use]
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
 
     /// The metrics of this function.
-    #[must_use]
     pub fn metrics(&self) -> &Metrics {
         self.launcher.metrics()
     }
 
     /// The stack's clock.
-    #[must_use]
     pub fn clock(&self) -> &Arc<Clock> {
         self.launcher.clock()
     }

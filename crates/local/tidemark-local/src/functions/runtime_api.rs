@@ -113,9 +113,6 @@ struct ApiState {
 
 impl RuntimeApi {
     /// Opens a Runtime API on a free loopback port.
-    ///
-    /// # Errors
-    /// When no port or file descriptor is free.
     pub(super) async fn open() -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let addr = listener.local_addr()?;
@@ -141,7 +138,6 @@ impl RuntimeApi {
     }
 
     /// The instance's `AWS_LAMBDA_RUNTIME_API`.
-    #[must_use]
     pub(super) fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -154,7 +150,6 @@ impl RuntimeApi {
     }
 
     /// Observes the init phase.
-    #[must_use]
     pub(super) fn phase(&self) -> watch::Receiver<Phase> {
         self.phase.clone()
     }

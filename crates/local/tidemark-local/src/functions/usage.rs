@@ -69,7 +69,6 @@ impl Memory {
     }
 
     /// The peak memory, MiB, rounded up; `None` if the system does not report it.
-    #[must_use]
     pub fn max_mib(&self) -> Option<u64> {
         if self.read.is_some() {
             return self.read;

@@ -19,7 +19,6 @@ const RESPONSE_HEADERS: [HeaderName; 6] = [
 ];
 
 /// Whether a request is a preflight.
-#[must_use]
 pub(super) fn is_preflight(parts: &Parts) -> bool {
     parts.method == Method::OPTIONS
         && parts.headers.contains_key(header::ORIGIN)
@@ -27,7 +26,6 @@ pub(super) fn is_preflight(parts: &Parts) -> bool {
 }
 
 /// The response to a preflight; it allows nothing for an origin that is not allowed.
-#[must_use]
 pub(super) fn preflight(cors: &Cors, request: &HeaderMap) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

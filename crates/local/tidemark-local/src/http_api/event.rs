@@ -20,7 +20,6 @@ use crate::arn;
 use crate::stack::ApiKind;
 
 /// The event for a request that matched `route`.
-#[must_use]
 pub(crate) fn build<T>(
     parts: &Parts,
     body: &Bytes,
@@ -143,7 +142,6 @@ fn query_parameters(query: &str) -> BTreeMap<String, String> {
 }
 
 /// A request id in API Gateway's format: 15 characters, the last one is `=`.
-#[must_use]
 pub(crate) fn request_id() -> String {
     let characters = std::iter::repeat_with(fastrand::alphanumeric);
     characters.take(14).chain(['=']).collect()

@@ -33,7 +33,6 @@ pub(super) struct EventApi<'a> {
 }
 
 /// The event for a request that matched `route`. `path` is without the stage.
-#[must_use]
 pub(super) fn build<T>(
     parts: &Parts,
     path: &str,
@@ -135,7 +134,6 @@ fn none_if_empty<K, T>(values: BTreeMap<K, T>) -> Option<BTreeMap<K, T>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::http_api::routes::Routes;
 

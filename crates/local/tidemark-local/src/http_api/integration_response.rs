@@ -15,9 +15,6 @@ use crate::stack::{ApiKind, FixedResponse, PayloadFormat};
 const REST_FIELDS: [&str; 5] = ["statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"];
 
 /// The response for a result of a function behind an API.
-///
-/// # Errors
-/// Why the result is no response.
 pub(crate) fn read(result: &[u8], kind: ApiKind, payload: PayloadFormat) -> Result<Response<Body>, String> {
     let value: Value = serde_json::from_slice(result).map_err(not_json)?;
     if payload == PayloadFormat::V2 && value.get("statusCode").is_none() {
@@ -65,9 +62,6 @@ fn with_type(mut response: Response<Body>, content_type: &'static str) -> Respon
 
 /// The response without a body that the prelude of a streamed result describes. The status is 200
 /// if it names none.
-///
-/// # Errors
-/// Why it describes no response.
 pub(crate) fn of_prelude(prelude: &[u8]) -> Result<Response<Body>, String> {
     let fields: Map<String, Value> = serde_json::from_slice(prelude).map_err(not_json)?;
     let mut response = Response::new(Body::empty());
@@ -80,9 +74,6 @@ pub(crate) fn of_prelude(prelude: &[u8]) -> Result<Response<Body>, String> {
 }
 
 /// The status that `statusCode` names.
-///
-/// # Errors
-/// Why it names none.
 pub(crate) fn status(code: Option<&Value>) -> Result<StatusCode, String> {
     let status = match code.ok_or("`statusCode` is missing")? {
         Value::Number(number) => number.as_u64().and_then(|status| u16::try_from(status).ok()),
@@ -119,7 +110,6 @@ pub(crate) fn fixed(fixed: &FixedResponse) -> Response<Body> {
 }
 
 /// The gateway's own response: `{"message": ...}`.
-#[must_use]
 pub(crate) fn message(status: StatusCode, message: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(json!({ "message": message }).to_string()));
     *response.status_mut() = status;

@@ -102,9 +102,6 @@ enum Backend {
 impl HttpApis {
     /// The APIs with the routes of all functions. `pages` is the folder of static pages, which
     /// CloudFront serves on AWS.
-    ///
-    /// # Errors
-    /// [`RouteError`] when a route key is malformed or appears twice.
     pub(crate) fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
         let of = |api: &HttpApi| {
             let authorizers = authorizers::of_api(api, functions);

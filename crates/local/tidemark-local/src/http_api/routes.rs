@@ -86,7 +86,6 @@ impl<T> Routes<T> {
     }
 
     /// The route for a request, without `$default`. `path` is as sent, percent-encoded.
-    #[must_use]
     pub(crate) fn find(&self, method: &str, path: &str) -> Option<Match<'_, T>> {
         let segments: Vec<String> = path.strip_prefix('/').unwrap_or(path).split('/').map(decode).collect();
         self.routes.iter().find_map(|route| {
@@ -99,7 +98,6 @@ impl<T> Routes<T> {
     }
 
     /// `$default`.
-    #[must_use]
     pub(crate) fn default_route(&self) -> Option<Match<'_, T>> {
         self.default.as_ref().map(|target| Match { route_key: DEFAULT, path_parameters: BTreeMap::new(), target })
     }
@@ -116,7 +114,6 @@ impl Segment {
 }
 
 /// Percent-decodes a segment of a path.
-#[must_use]
 pub(crate) fn decode(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }

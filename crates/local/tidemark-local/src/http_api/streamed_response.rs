@@ -19,9 +19,6 @@ const PRELUDE_BYTES_MAX: usize = 128 * 1024;
 
 /// The response for a streamed result. `is_streamed`: the client gets each part when the function
 /// sends it, and an error ends the connection. Otherwise it gets the whole body, or a failure.
-///
-/// # Errors
-/// The function failed before its response began.
 pub(super) async fn of(mut parts: ResultStream, is_streamed: bool) -> Result<Response<Body>, GatewayError> {
     let (mut response, begun) = if parts.content_type.as_ref().is_some_and(|value| value == WITH_PRELUDE) {
         match prelude(&mut parts).await {

@@ -14,13 +14,11 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     /// A full bucket.
-    #[must_use]
     pub(crate) fn new(throttle: Throttle, now: Instant) -> Self {
         Self { throttle, level: Mutex::new((f64::from(throttle.burst), now)) }
     }
 
     /// Takes a token, if there is one.
-    #[must_use]
     pub(crate) fn take(&self, now: Instant) -> bool {
         let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         let (tokens, last) = *level;

@@ -59,9 +59,6 @@ pub struct KinesisError {
 
 impl Kinesis {
     /// Creates the streams; `None` if there are none.
-    ///
-    /// # Errors
-    /// [`KinesisError`].
     pub(crate) async fn start(streams: &[KinesisStream]) -> Result<Option<Arc<Self>>, KinesisError> {
         if streams.is_empty() {
             return Ok(None);

@@ -101,7 +101,6 @@ impl Metrics {
     }
 
     /// The kept metrics of a subject, by name.
-    #[must_use]
     pub fn of(&self, subject: &Subject) -> BTreeMap<String, SeriesView> {
         let slot = self.slot();
         let recorded = self.lock();
@@ -112,7 +111,6 @@ impl Metrics {
     }
 
     /// The tables and indexes with metrics.
-    #[must_use]
     pub fn tables(&self) -> Vec<TableOrIndex> {
         let recorded = self.lock();
         let mut places: Vec<TableOrIndex> = recorded

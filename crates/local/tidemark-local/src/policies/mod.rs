@@ -70,7 +70,6 @@ struct Held {
 
 impl Policies {
     /// The roles of a stack. A function whose role is not in the template may do everything.
-    #[must_use]
     pub fn new(stack: &Stack) -> Self {
         let held = stack.functions.iter().filter_map(|function| {
             let role = stack.roles.iter().find(|role| Some(&role.arn) == function.role.as_ref())?.clone();
@@ -143,7 +142,6 @@ impl Policies {
     }
 
     /// The grants that each function has used, and the calls that were refused.
-    #[must_use]
     pub fn usage(&self) -> Vec<FunctionPolicyUsage> {
         let usage =
             |held: &Held| held.usage.lock().unwrap_or_else(PoisonError::into_inner).report(&held.function, &held.role);
@@ -153,7 +151,6 @@ impl Policies {
 
 impl Policies {
     /// The least policy of each function for its calls up to now.
-    #[must_use]
     pub(crate) fn suggestions(&self) -> Vec<Suggestion> {
         let suggestion =
             |held: &Held| held.calls.lock().unwrap_or_else(PoisonError::into_inner).suggestion(&held.function);
@@ -161,7 +158,6 @@ impl Policies {
     }
 
     /// [`Policies::suggestions`] as `Policies` of a template.
-    #[must_use]
     pub fn suggested_yaml(&self) -> String {
         self.references.yaml(&self.suggestions())
     }
@@ -181,7 +177,6 @@ impl Authorizer for Policies {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     const TEMPLATE: &str = "

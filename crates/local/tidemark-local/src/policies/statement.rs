@@ -121,7 +121,6 @@ pub(crate) fn is_like(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::collections::BTreeMap;
 
     use super::*;

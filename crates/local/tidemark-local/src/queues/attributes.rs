@@ -18,9 +18,6 @@ const CLOUD_ONLY: [&str; 5] =
     ["KmsDataKeyReusePeriodSeconds", "KmsMasterKeyId", "Policy", "RedriveAllowPolicy", "SqsManagedSseEnabled"];
 
 /// The attributes that a request names.
-///
-/// # Errors
-/// SQS's error for an unknown name.
 pub(super) fn wanted(queue: &Queue, request: &Value, now: Instant) -> Result<Map<String, Value>, ApiError> {
     let (visible, in_flight, delayed) = queue.counts(now);
     let mut all = settings(&queue.definition());
@@ -79,9 +76,6 @@ pub(super) fn settings(queue: &stack::Queue) -> Vec<(&'static str, String)> {
 }
 
 /// A queue with other attributes.
-///
-/// # Errors
-/// SQS's error for an unknown name or an invalid value.
 pub(super) fn changed(queue: &stack::Queue, attributes: &Map<String, Value>) -> Result<stack::Queue, ApiError> {
     let mut queue = queue.clone();
     for (name, value) in attributes {

@@ -42,7 +42,6 @@ pub(crate) struct Queues {
 
 impl Queues {
     /// Empty queues on a clock.
-    #[must_use]
     pub(crate) fn new(queues: &[stack::Queue], clock: &Arc<Clock>) -> Self {
         let queue = |queue: &stack::Queue| (queue.name.clone(), Arc::new(Queue::new(queue.clone())));
         Self { by_name: RwLock::new(queues.iter().map(queue).collect()), clock: Arc::clone(clock) }
@@ -64,9 +63,6 @@ impl Queues {
     }
 
     /// Sends a message to the queue with this ARN, for another service.
-    ///
-    /// # Errors
-    /// [`SendError`] if there is no such queue, or it is full.
     pub(crate) fn send(&self, arn: &str, mut message: NewMessage) -> Result<(), SendError> {
         let queue = self.get(arn).ok_or(SendError::NoQueue)?;
         let fifo = queue.definition().fifo;
@@ -77,7 +73,6 @@ impl Queues {
     }
 
     /// Name, waiting and received messages of each queue.
-    #[must_use]
     pub(crate) fn counts(&self) -> Vec<Value> {
         let counts = |queue: &Arc<Queue>| {
             let (waiting, in_flight, delayed) = queue.counts(self.clock.instant());

@@ -327,7 +327,6 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::stack::Redrive;
 

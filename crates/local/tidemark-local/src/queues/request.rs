@@ -18,9 +18,6 @@ pub(super) fn texts<'a>(request: &'a Value, name: &str) -> Vec<&'a str> {
 }
 
 /// A number within SQS's limits.
-///
-/// # Errors
-/// SQS's error for a number outside.
 pub(super) fn number(
     request: &Value,
     name: &str,
@@ -33,9 +30,6 @@ pub(super) fn number(
 }
 
 /// A time in seconds, up to `max_s`.
-///
-/// # Errors
-/// SQS's error for another time.
 pub(super) fn seconds(request: &Value, name: &str, max_s: u64) -> Result<Option<Duration>, ApiError> {
     let reason = format!("{name} must be >= 0 and <= {max_s}.");
     Ok(number(request, name, 0..=max_s, &reason)?.map(Duration::from_secs))

@@ -46,9 +46,6 @@ pub struct ExpressionError {
 
 impl Expression {
     /// The expression of a schedule; `at(2026-11-20T13:00:00)` is one of EventBridge Scheduler only.
-    ///
-    /// # Errors
-    /// [`ExpressionError`].
     pub(crate) fn of(schedule: &Schedule) -> Result<Self, ExpressionError> {
         let expression = &schedule.expression;
         let at = expression.strip_prefix("at(").and_then(|rest| rest.strip_suffix(')'));
@@ -61,9 +58,6 @@ impl Expression {
     }
 
     /// Parses `rate(5 minutes)` or `cron(0 3 * * ? *)`.
-    ///
-    /// # Errors
-    /// [`ExpressionError`].
     pub(crate) fn parse(expression: &str) -> Result<Self, ExpressionError> {
         let wrong = |problem: String| ExpressionError { expression: expression.to_owned(), problem };
         let inside = |name: &str| expression.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
@@ -75,7 +69,6 @@ impl Expression {
     }
 
     /// The first time after `now` in a time zone; `None` if there is none.
-    #[must_use]
     pub(crate) fn next_after(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match self {
             Self::Rate(every) => now.checked_add(*every).ok(),
@@ -128,9 +121,6 @@ pub(crate) struct Schedules {
 
 impl Schedules {
     /// Starts every enabled schedule of every function.
-    ///
-    /// # Errors
-    /// The first invalid expression.
     pub(crate) fn start(functions: &Arc<Functions>, due: &Due) -> Result<Self, ExpressionError> {
         let schedules = Self::default();
         for pool in functions.all() {

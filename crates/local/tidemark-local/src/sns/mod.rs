@@ -62,7 +62,6 @@ pub(crate) struct Message {
 
 impl Topics {
     /// The topics of a template. A topic that only a subscription names exists too.
-    #[must_use]
     pub(crate) fn new(messaging: &Messaging, functions: &Arc<Functions>, queues: &Arc<QueueDelivery>) -> Arc<Self> {
         let topic = |topic: &stack::Topic| (topic.arn.clone(), Topic::new(topic.clone()));
         let mut by_arn: BTreeMap<String, Topic> = messaging.topics.iter().map(topic).collect();
@@ -85,9 +84,6 @@ impl Topics {
     }
 
     /// Publishes a message.
-    ///
-    /// # Errors
-    /// [`PublishError`].
     pub(crate) fn publish(&self, topic: &str, mut message: Message) -> Result<Published, PublishError> {
         let topic = self.by_arn.get(topic).ok_or(PublishError::NoTopic)?;
         let (published, is_new) = topic.accept(&mut message, self.functions.clock().instant())?;

@@ -57,9 +57,6 @@ impl Fields {
     }
 
     /// The message whose fields begin with `prefix`.
-    ///
-    /// # Errors
-    /// SNS's error for the message.
     pub(super) fn message(&self, prefix: &str) -> Result<Message, RequestError> {
         let field = |name: &str| self.get(&format!("{prefix}{name}"));
         let text = field("Message").ok_or_else(|| invalid("Empty message"))?.to_owned();
@@ -127,9 +124,6 @@ impl Fields {
     }
 
     /// The ids of a batch's entries, each with the prefix of its fields.
-    ///
-    /// # Errors
-    /// SNS's error for the batch.
     pub(super) fn batch(&self) -> Result<Vec<(String, String)>, RequestError> {
         let mut entries: Vec<(String, String)> = Vec::new();
         for number in 1..=BATCH_ENTRIES_MAX + 1 {
@@ -171,7 +165,6 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn fields(pairs: &[(&str, &str)]) -> Fields {

@@ -140,19 +140,16 @@ pub const DEBUG_TIME_MAX: Duration = Duration::from_hours(12);
 
 impl Function {
     /// The name for people: the binary's if the template has it, else the logical id.
-    #[must_use]
     pub fn short_name(&self) -> &str {
         self.binary.as_deref().unwrap_or(&self.logical_id)
     }
 
     /// The limit of a wait for the function, which is `usual` without a debugger.
-    #[must_use]
     pub fn time_limit(&self, usual: Duration) -> Duration {
         if self.is_debugged { DEBUG_TIME_MAX } else { usual }
     }
 
     /// Whether the function has this version or alias.
-    #[must_use]
     pub fn publishes(&self, qualifier: &str) -> bool {
         match qualifier {
             "$LATEST" => true,
@@ -162,13 +159,11 @@ impl Function {
     }
 
     /// Whether the function's code is in a zip archive.
-    #[must_use]
     pub fn is_archive(&self) -> bool {
         self.is_built && self.code_uri.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
     }
 
     /// Whether the function is a web server behind the Lambda Web Adapter.
-    #[must_use]
     pub fn uses_web_adapter(&self) -> bool {
         self.layers.iter().any(|layer| is_web_adapter(layer))
     }

@@ -48,7 +48,6 @@ pub struct Redrive {
 
 impl Queue {
     /// A standard or FIFO queue with SQS's defaults, for a queue that another stack owns.
-    #[must_use]
     pub fn standing_in(name: &str) -> Self {
         Self {
             logical_id: name.to_owned(),

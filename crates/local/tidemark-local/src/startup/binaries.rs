@@ -15,9 +15,6 @@ use crate::start_error::StartError;
 use crate::template::Template;
 
 /// Finds and builds the functions of a template that does not run yet.
-///
-/// # Errors
-/// [`StartError::Build`].
 pub(crate) async fn prepare(options: &Options, template: &Template) -> Result<(), StartError> {
     build(options, folder_of(options), &template.stack).await.map(drop)
 }

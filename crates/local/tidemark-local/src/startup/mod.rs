@@ -318,16 +318,12 @@ impl RunningStack {
     }
 
     /// The embedded engine; `None` if the stack runs on another DynamoDB.
-    #[must_use]
     pub fn engine(&self) -> Option<&Engine> {
         self.engine.as_ref()
     }
 }
 
 /// Reads the template with the variables of its functions.
-///
-/// # Errors
-/// As [`read_template`], and [`StartError::NoFunction`].
 pub(crate) fn read(options: &Options) -> Result<Template, StartError> {
     let mut template = read_template(options)?;
     let functions = &mut template.stack.functions;

@@ -71,9 +71,6 @@ struct Stream {
 
 impl CreateTable {
     /// The SDK's request.
-    ///
-    /// # Errors
-    /// When a field that DynamoDB requires is missing.
     pub(super) fn to_input(&self) -> Result<CreateTableInput, BuildError> {
         let attributes = self.attribute_definitions.iter().map(Attribute::to_sdk).collect::<Result<_, _>>()?;
         let mut input = CreateTableInput::builder()
@@ -112,7 +109,6 @@ impl CreateTable {
     }
 
     /// The properties that must be equal in an existing table.
-    #[must_use]
     pub(super) fn compared_properties(&self) -> BTreeMap<String, String> {
         let mut properties = BTreeMap::from([(
             "key".to_owned(),
@@ -142,7 +138,6 @@ impl CreateTable {
 }
 
 /// The same properties of an existing table.
-#[must_use]
 pub(super) fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<String, String> {
     let key = |keys: &[sdk::KeySchemaElement]| {
         key_text(keys.iter().map(|key| (key.key_type().as_str(), key.attribute_name())))
@@ -176,7 +171,6 @@ pub(super) fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<
 }
 
 /// One line per difference: `key: the template has HASH a, the table has HASH b`.
-#[must_use]
 pub(super) fn differences(wanted: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<String> {
     let missing = "nothing".to_owned();
     let names: std::collections::BTreeSet<_> = wanted.keys().chain(found.keys()).collect();

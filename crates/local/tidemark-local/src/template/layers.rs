@@ -58,8 +58,6 @@ fn warn_of_compression(properties: &Properties<'_>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use std::collections::BTreeMap;
 
     fn template(layers: &str) -> crate::template::Template {

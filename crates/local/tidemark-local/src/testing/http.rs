@@ -33,7 +33,6 @@ pub struct Answer {
 
 impl Answer {
     /// The body as text; other bytes become `U+FFFD`.
-    #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

@@ -98,26 +98,22 @@ impl From<SettleError> for TestError {
 
 impl StackBuilder {
     /// Sets a parameter of the template.
-    #[must_use]
     pub fn parameter(self, name: &str, value: &str) -> Self {
         self.with(|options| options.parameters.push((name.to_owned(), value.to_owned())))
     }
 
     /// Uses the binaries in a folder, named like the functions, instead of building them.
-    #[must_use]
     pub fn binaries(self, folder: impl Into<PathBuf>) -> Self {
         self.with(|options| (options.no_build, options.bin_dir) = (true, Some(folder.into())))
     }
 
     /// Sets how long the stack may take to come to rest, and a client to get a message: 30 s.
-    #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
     /// Changes any flag of the command line.
-    #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
         if let Ok(options) = &mut self.options {
             change(options);
@@ -142,7 +138,6 @@ impl StackBuilder {
 impl Stack {
     /// A stack of a template or of a `cdk.out` folder, in memory and on free ports. A relative path
     /// begins at the folder of the package under test.
-    #[must_use]
     pub fn template(path: impl AsRef<Path>) -> StackBuilder {
         let options = Options::for_tests().map(|options| Options { template: path.as_ref().to_owned(), ..options });
         StackBuilder { options, patience: settle::PATIENCE }
@@ -150,7 +145,6 @@ impl Stack {
 
     /// A client of an API: an HTTP API, a REST API, a listener of a load balancer, or the URL of the
     /// function `F`, whose name is `FUrl`. An unknown name is an error of its first request.
-    #[must_use]
     pub fn http(&self, api: &str) -> Http {
         let apis = &self.running.admin.addresses.apis;
         let found = apis.iter().find(|address| address.name == api);
@@ -190,7 +184,6 @@ impl Stack {
     }
 
     /// A table by its logical id or name. An unknown name is an error of its first request.
-    #[must_use]
     pub fn table(&self, table: &str) -> Table {
         let tables = &self.running.stack.tables;
         let found = tables.iter().find(|own| own.logical_id == table || own.name == table);
@@ -199,13 +192,11 @@ impl Stack {
     }
 
     /// A client of all tables.
-    #[must_use]
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
         dynamodb::client(&self.running.admin.addresses.dynamodb, &Identity::local())
     }
 
     /// A queue by its logical id or name. An unknown name is an error of its first use.
-    #[must_use]
     pub fn queue(&self, queue: &str) -> Queue<'_> {
         let queues = &self.running.stack.queues;
         let found = queues.iter().find(|own| own.logical_id == queue || own.name == queue);
@@ -215,7 +206,6 @@ impl Stack {
     }
 
     /// The mails that functions sent, the oldest first; the newest 200 are kept.
-    #[must_use]
     pub fn mails(&self) -> Vec<Mail> {
         let mut mails = self.running.admin.mails.newest_first();
         mails.reverse();
@@ -224,7 +214,6 @@ impl Stack {
 
     /// The events that buses got, the oldest first: `{"bus", "busExists", "rules", "event"}`. The
     /// newest 100 are kept.
-    #[must_use]
     pub fn events(&self) -> Vec<Value> {
         let mut recent = self.running.admin.buses.recent();
         let newest_first = recent["items"].as_array_mut().map(std::mem::take).unwrap_or_default();

@@ -45,19 +45,16 @@ pub struct CloseStatus {
 
 impl CloseStatus {
     /// A status with this code and reason.
-    #[must_use]
     pub fn new(code: u16, reason: &str) -> Self {
         Self { code, reason: reason.to_owned() }
     }
 
     /// The stack stops, or the connection was idle or open for too long.
-    #[must_use]
     pub fn going_away() -> Self {
         Self::new(1001, "Going away")
     }
 
     /// The connection ended without a close frame.
-    #[must_use]
     pub fn lost() -> Self {
         Self::new(1006, "Connection lost")
     }
@@ -90,7 +87,6 @@ pub(super) type Outbound = mpsc::Receiver<Utf8Bytes>;
 
 impl Connection {
     /// The connection to a client, and the receiver of the messages that others send to it.
-    #[must_use]
     pub fn new(client: Client) -> (Arc<Self>, Outbound) {
         let (sender, outbound) = mpsc::channel(OUTBOUND_MAX);
         let connection = Self {
@@ -136,7 +132,6 @@ impl Connection {
     }
 
     /// The time of the last message in either direction.
-    #[must_use]
     pub fn last_active(&self) -> Timestamp {
         Timestamp::from_millisecond(self.last_active_ms.load(Ordering::Relaxed)).unwrap_or(self.client.connected_at)
     }
@@ -250,7 +245,6 @@ pub struct ClosingConnection {
 
 impl ClosingConnection {
     /// The close code and reason.
-    #[must_use]
     pub fn end(&self) -> CloseStatus {
         match &self.ending {
             ClosedBy::Server(end) | ClosedBy::Client(end) => end.clone(),

@@ -36,7 +36,6 @@ pub struct Client {
 
 impl Client {
     /// The client of a handshake.
-    #[must_use]
     pub fn new(parts: &Parts, source_ip: IpAddr, now: Timestamp) -> Self {
         let user_agent = parts.headers.get(header::USER_AGENT);
         let user_agent = user_agent.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
@@ -44,7 +43,6 @@ impl Client {
     }
 
     /// `identity` in an event and in the management API.
-    #[must_use]
     pub fn identity(&self) -> Value {
         let mut identity = json!({ "sourceIp": self.source_ip });
         if let Some(user_agent) = &self.user_agent {
@@ -55,7 +53,6 @@ impl Client {
 }
 
 /// The event of `$connect`, from the handshake.
-#[must_use]
 pub(super) fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Value {
     let headers = all_headers(parts, client.source_ip);
     let mut event = json!({
@@ -74,7 +71,6 @@ pub(super) fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Val
 }
 
 /// The event of a message.
-#[must_use]
 pub(super) fn message(
     api: &WebSocketApi,
     client: &Client,
@@ -89,7 +85,6 @@ pub(super) fn message(
 }
 
 /// The event of `$disconnect`.
-#[must_use]
 pub(super) fn disconnect(api: &WebSocketApi, client: &Client, end: &CloseStatus, now: Timestamp) -> Value {
     let mut context = context(api, client, "$disconnect", "DISCONNECT", &request_id(), now);
     context["disconnectStatusCode"] = json!(end.code);
@@ -142,7 +137,6 @@ fn connection_id() -> String {
 }
 
 /// Whether an id has API Gateway's format.
-#[must_use]
 pub(super) fn is_connection_id(id: &str) -> bool {
     URL_SAFE.decode(id).is_ok_and(|bytes| bytes.len() == 11)
 }

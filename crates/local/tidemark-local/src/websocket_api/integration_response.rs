@@ -20,9 +20,6 @@ pub(super) struct IntegrationResponse {
 }
 
 /// Parses a result. API Gateway takes one without a status for a failure.
-///
-/// # Errors
-/// Why it is no response.
 pub(super) fn read(result: &[u8]) -> Result<IntegrationResponse, String> {
     let result: Value = serde_json::from_slice(result).map_err(not_json)?;
     let status = status(result.get("statusCode"))?;

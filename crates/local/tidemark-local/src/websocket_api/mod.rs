@@ -128,31 +128,26 @@ impl WebSocketServer {
     }
 
     /// The API's logical id, used as its id.
-    #[must_use]
     pub fn logical_id(&self) -> &str {
         &self.api.logical_id
     }
 
     /// Name of the stage.
-    #[must_use]
     pub fn stage(&self) -> &str {
         &self.api.stage
     }
 
     /// The active limits.
-    #[must_use]
     pub fn limits(&self) -> &ConnectionLimits {
         &self.limits
     }
 
     /// The number of open connections.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.lock().len()
     }
 
     /// The open connection with this id.
-    #[must_use]
     pub fn find(&self, id: &str) -> Option<Arc<Connection>> {
         self.lock().get(id).cloned()
     }

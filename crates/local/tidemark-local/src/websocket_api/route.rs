@@ -7,7 +7,6 @@ pub(super) const DEFAULT: &str = "$default";
 
 /// The route key in a message, at the path `selection`; `None` if the message is not JSON or has no
 /// key there.
-#[must_use]
 pub(super) fn key(selection: &[String], message: &str) -> Option<String> {
     let message: Value = serde_json::from_str(message).ok()?;
     let named = selection.iter().try_fold(&message, |value, name| value.get(name))?;

@@ -39,9 +39,6 @@ impl Reader {
 
     /// An owner's items of a type in the owner's own partitions, with all changes that were
     /// answered before. Does not wait for an owner whose move is in progress.
-    ///
-    /// # Errors
-    /// If the side that wrote last does not answer.
     pub async fn items(&self, owner: &str, kind: &str) -> Result<OwnerItems, Failure> {
         let wanted = Wanted { owner, kind };
         match self.of_leader(wanted).await {

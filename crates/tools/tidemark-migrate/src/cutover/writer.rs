@@ -64,9 +64,6 @@ impl Writer {
 
     /// Deletes a row; a missing row counts as deleted. Of `row`, only the members that identify it
     /// must be right: its id, its user, and members that never change.
-    ///
-    /// # Errors
-    /// [`WriteError`]
     pub async fn delete(&self, row: &Row) -> Result<Side, WriteError> {
         self.write(row, true).await
     }

@@ -279,8 +279,6 @@ fn key_part(input: &Value) -> Result<Value, Reject> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn convert(name: &str, input: Value, arguments: &[Value]) -> Result<Value, String> {

@@ -33,9 +33,6 @@ pub struct Signature {
 /// What a mapping cannot say.
 pub trait Extension: fmt::Debug + Send + Sync {
     /// Converts a value that is not null. `conversion` is the place of its [`Signature`].
-    ///
-    /// # Errors
-    /// Why the value cannot be converted.
     fn convert(&self, conversion: usize, input: &Value, arguments: &[Value]) -> Result<Value, Reject>;
 
     /// A value that [`Extension::convert`] turns into `output`, for the way back to PostgreSQL;

@@ -114,9 +114,6 @@ impl std::error::Error for MappingErrors {}
 
 impl Mapping {
     /// Reads and checks a mapping. `conversions` are those of the extension.
-    ///
-    /// # Errors
-    /// All errors of the file.
     pub fn read(text: &str, conversions: &[Signature]) -> Result<Self, MappingErrors> {
         compile::compile(text, conversions)
     }

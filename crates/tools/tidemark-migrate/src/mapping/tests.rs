@@ -1,8 +1,6 @@
 //! Tests of mappings of a small shop: two kinds of owners, lines that are gathered into their
 //! order, and owners that only the parent knows.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -210,8 +210,6 @@ fn native(json: &str, depth: usize) -> Option<AttributeValue> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

@@ -234,8 +234,6 @@ fn create_folder(path: &Path) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

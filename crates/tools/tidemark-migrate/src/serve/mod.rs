@@ -95,8 +95,6 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use secrecy::ExposeSecret;
 
     use super::*;

@@ -260,8 +260,6 @@ impl ServerCertVerifier for AnyHost {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

@@ -89,9 +89,6 @@ pub type ItemKey = (String, String);
 
 impl Source {
     /// Makes the tables and fills them: the same rows for the same seed.
-    ///
-    /// # Errors
-    /// If PostgreSQL refuses.
     pub async fn fill(&self, client: &Client, seed: u64) -> Result<()> {
         let seed = format!("SET rows.seed = '{seed}'");
         for statements in [self.schema, RANDOM, &seed, self.rows, "ANALYZE"] {
@@ -101,9 +98,6 @@ impl Source {
     }
 
     /// Makes the views of the expected rows. They show the present rows.
-    ///
-    /// # Errors
-    /// If PostgreSQL refuses.
     pub async fn expect(&self, client: &Client) -> Result<()> {
         client.batch_execute(EXPECTED).await?;
         Ok(client.batch_execute(self.expected).await?)
@@ -111,18 +105,12 @@ impl Source {
 }
 
 /// The attributes of each expected item, as JSON: `expected.sql` describes it.
-///
-/// # Errors
-/// If PostgreSQL refuses.
 pub async fn expected_items(client: &Client) -> Result<Vec<(ItemKey, String)>> {
     let rows = client.query("SELECT pk, sk, attributes::text FROM expected.items", &[]).await?;
     Ok(rows.into_iter().map(|row| ((row.get(0), row.get(1)), row.get(2))).collect())
 }
 
 /// How many rows, or parts of them, are expected to be left behind, by table and reason.
-///
-/// # Errors
-/// If PostgreSQL refuses.
 pub async fn expected_rejects(client: &Client) -> Result<BTreeMap<(String, String), u64>> {
     let rows = client.query("SELECT source, reason, count FROM expected.rejects", &[]).await?;
     let rejects = rows.into_iter().map(|row| Ok(((row.get(0), row.get(1)), u64::try_from(row.get::<_, i64>(2))?)));

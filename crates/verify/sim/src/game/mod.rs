@@ -38,9 +38,6 @@ const LOOKS_MAX: usize = 400;
 
 /// Plays one game against an empty database. With `is_leaky`, the oracle is given a message with
 /// the answer, which it has to notice.
-///
-/// # Errors
-/// When the harness itself fails, or the game does not end.
 pub fn play_game(
     seed: u64,
     database: Box<dyn Database>,
@@ -52,9 +49,6 @@ pub fn play_game(
 
 /// Lets a player leave and close the connection in the same moment, of which the functions hear in
 /// any order. Returns whether the seat is free.
-///
-/// # Errors
-/// When the harness itself fails.
 pub fn play_leave(seed: u64, database: Box<dyn Database>) -> anyhow::Result<bool> {
     simulate(seed, async {
         let world = World::new(Rng::with_seed(seed), database, false, false)?;

@@ -51,9 +51,6 @@ struct Instance {
 
 /// Plays one history against an empty database, with the rules as they are or with one of them
 /// weakened.
-///
-/// # Errors
-/// When the harness itself fails, or the history does not end.
 pub fn play_reminders(
     seed: u64,
     weakness: Option<ReminderWeakness>,

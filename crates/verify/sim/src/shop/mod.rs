@@ -37,9 +37,6 @@ const WAVES: std::ops::RangeInclusive<u8> = 1..=2;
 
 /// Plays one history against an empty database, with the rules as they are or with one of them
 /// weakened.
-///
-/// # Errors
-/// When the harness itself fails, or the history does not end.
 pub fn play_shop(
     seed: u64,
     weakness: Option<Weakness>,

@@ -80,9 +80,6 @@ impl From<Failure> for S3Error {
 
 impl Storage {
     /// Opens the storage in `folder`, with at least the template's buckets.
-    ///
-    /// # Errors
-    /// When a file or the index cannot be used.
     pub(super) fn open(folder: &Path, buckets: &[Bucket], notifier: Notifier) -> S3Result<Self> {
         Ok(Self::try_open(folder, buckets, notifier)?)
     }

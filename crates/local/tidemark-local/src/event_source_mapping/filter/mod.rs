@@ -83,7 +83,6 @@ impl Filters {
     }
 
     /// Whether a record passes: one of the patterns matches it, or there are no patterns.
-    #[must_use]
     pub fn pass(&self, record: &Value) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(Some(record)))
     }

@@ -10,9 +10,6 @@ pub(super) struct Wildcard {
 
 impl Wildcard {
     /// Parses a pattern. A backslash before `*` or a backslash makes it an ordinary character.
-    ///
-    /// # Errors
-    /// A sentence for the pattern's author.
     pub(super) fn parse(pattern: &str) -> Result<Self, &'static str> {
         let (mut first, mut others) = (String::new(), Vec::<String>::new());
         let mut characters = pattern.chars().peekable();

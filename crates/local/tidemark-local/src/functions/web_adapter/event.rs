@@ -37,9 +37,6 @@ pub(super) struct AdapterRequest {
 }
 
 /// The request for an event.
-///
-/// # Errors
-/// When the event is no JSON, or its body is no base64.
 pub(super) fn request(payload: &[u8], settings: &Settings) -> Result<AdapterRequest, AdapterError> {
     let event: Value = serde_json::from_slice(payload)?;
     let shape = shape(&event);
@@ -139,8 +136,6 @@ fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use std::collections::BTreeMap;
 
     use serde_json::json;

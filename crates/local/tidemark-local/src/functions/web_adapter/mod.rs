@@ -62,9 +62,6 @@ impl WebAdapter {
     ///
     /// A server that reads `PORT` gets a free port, so that several instances can run. Other
     /// servers listen at the template's port (by default 8080), if no other program does.
-    ///
-    /// # Errors
-    /// When no port is free.
     pub(super) fn new(function: &Function, runtime_api: SocketAddr) -> std::io::Result<Self> {
         let settings = Settings::of(&function.environment);
         let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();

@@ -90,8 +90,6 @@ fn multi(headers: &HeaderMap) -> Value {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn parts(headers: &[(&str, &str)]) -> Parts {

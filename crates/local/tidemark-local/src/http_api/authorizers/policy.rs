@@ -53,8 +53,6 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use serde_json::json;
 
     use super::*;

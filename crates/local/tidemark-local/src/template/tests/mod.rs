@@ -1,6 +1,4 @@
 //! Tests of small templates, valid and invalid.
-#![allow(clippy::unwrap_used)]
-
 mod expand;
 mod fifo;
 mod gateway_v2;

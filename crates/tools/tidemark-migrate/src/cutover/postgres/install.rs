@@ -165,9 +165,6 @@ impl Postgres {
 
     /// Gives the application's role the rights to write and read during the cutover, if the role
     /// did not install it. May be repeated, but not by two sessions at once.
-    ///
-    /// # Errors
-    /// If there is no cutover, or no such role.
     pub async fn grant(&self, role: &str) -> Result<(), Failure> {
         let role = quoted(role);
         let sql = format!(
