@@ -37,7 +37,6 @@ async fn rest_api_sends_format_1_with_and_without_its_stage() {
     }
     let answer = Client::new().get(format!("{rest}/rest/7?do=answer")).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), &answer.headers()["x-test_function"]), (418, &"yes".parse().unwrap()));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -54,7 +53,6 @@ async fn a_rest_api_has_errors_in_its_own_words() {
         assert_eq!(response.status().as_u16(), status, "{path}");
         assert_eq!(response.json::<Value>().await.unwrap(), json!({ "message": message }), "{path}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -70,5 +68,4 @@ async fn function_url_takes_every_path_http_api_sends_format_1() {
     assert_eq!(url(&running, "ServerlessHttpApi"), *http);
     let answer = Client::new().get(format!("{http}/old?do=answer")).send().await.unwrap();
     assert_eq!(answer.status().as_u16(), 418);
-    running.stop().await;
 }

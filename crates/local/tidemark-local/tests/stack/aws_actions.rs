@@ -136,7 +136,6 @@ async fn every_action_is_done_or_refused_by_its_name() {
             assert!(status.is_client_error() && REFUSALS[1..].contains(&kind.as_str()), "{context}");
         }
     }
-    running.stop().await;
 }
 
 /// The types of the errors for actions that this machine, or the service, does not have.

@@ -12,5 +12,4 @@ async fn function_reaches_the_stack_through_aws_domain_names() {
     let invoke = format!("{}/2015-03-31/functions/the-test_function/invocations", running.admin.addresses.http);
     let answer: Value = Client::new().post(invoke).send().await.unwrap().json().await.unwrap();
     assert_eq!(answer, json!({ "tables": ["things"] }));
-    running.stop().await;
 }

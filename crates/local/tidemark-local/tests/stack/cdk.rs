@@ -75,7 +75,6 @@ async fn rest_api_of_the_cdk_runs_from_its_folder() {
         (&json!("7"), &json!("dev")),
         "{shown}"
     );
-    running.stop().await;
 }
 
 #[cfg(feature = "archives")]

@@ -24,7 +24,6 @@ async fn post_to_connection_reaches_others_and_reports_gone_ones() {
     assert_eq!(two.closed().await, (1000, "Connection Closed Normally".to_owned()));
     assert_eq!(one.ask(json!({"do": "say", "to": [other], "text": "still there?"})).await, r#"["GoneException"]"#);
     assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1000);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -59,7 +58,6 @@ async fn management_api_works_without_stage_and_rejects_bad_requests() {
     }
     assert_eq!(manage(&running, Method::POST, &path, large(128 * 1024)).await.status(), 200);
     assert_eq!(player.text().await.len(), 128 * 1024);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -81,7 +79,6 @@ async fn messages_posted_before_a_close_still_arrive() {
         assert!(player.text().await == message(number), "{number}");
     }
     assert_eq!(player.closed().await.0, 1000);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -108,7 +105,6 @@ async fn slow_client_blocks_no_other_and_is_disconnected() {
     assert_eq!(post(&slow_id, 3).await, 410);
     assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1006);
     slow.broken().await;
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -135,7 +131,6 @@ async fn other_machines_reach_the_apis_but_no_admin_routes() {
         assert_eq!(status(method, path).await, 403, "{path}");
     }
     assert_eq!(Player::connect(&running).await.id().await.len(), 16, "functions still reach the stack");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -172,5 +167,4 @@ async fn the_aws_command_line_reaches_connections() {
     assert_eq!(player.closed().await.0, 1000);
     let (_, problem) = aws(&["get-connection"]).await;
     assert!(problem.contains("GoneException"), "{problem}");
-    running.stop().await;
 }

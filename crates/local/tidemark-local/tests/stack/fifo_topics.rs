@@ -54,7 +54,6 @@ async fn fifo_topic_passes_groups_and_deduplication_ids_to_queues() {
     let wrapped = receive(&running, "wrapped").await;
     let body: Value = serde_json::from_str(wrapped[0]["Body"].as_str().unwrap()).unwrap();
     assert_eq!((wrapped.len(), &body["SequenceNumber"]), (2, &json!("00000000000000000001")));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -70,5 +69,4 @@ async fn fifo_topic_refuses_a_message_without_group_or_id() {
         let (status, answer) = publish(&running, "x", more).await;
         assert!(status == 400 && answer.contains("<Code>InvalidParameter</Code>") && answer.contains(part), "{answer}");
     }
-    running.stop().await;
 }

@@ -55,7 +55,6 @@ async fn function_is_invoked_by_each_name_with_its_environment() {
     }
     assert_eq!(environment(&running, "nobody").await.status(), StatusCode::BAD_REQUEST);
     assert_eq!(invoke(&running, "the-test_function:other", &json!({})).await.status(), StatusCode::NOT_FOUND);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -65,7 +64,6 @@ async fn warm_instance_is_reused_even_after_handler_errors() {
     let error = failure(&running, json!({"do": "fail"})).await;
     assert!(error["errorMessage"].as_str().unwrap().contains("told to fail"), "{error}");
     assert_eq!(pid(&running).await, before);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -83,7 +81,6 @@ async fn an_instance_that_crashes_or_times_out_is_replaced() {
     assert_eq!(error["errorType"], "Sandbox.Timedout");
     assert!(error["errorMessage"].as_str().unwrap().ends_with("Task timed out after 2.00 seconds"), "{error}");
     assert_ne!(pid(&running).await, second);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -99,7 +96,6 @@ async fn concurrent_invocations_run_in_separate_instances() {
     let (one, two, ()) = tokio::join!(invoke(), invoke(), both_run);
     assert!(one.status().is_success() && two.status().is_success());
     assert_eq!(running.admin.functions.get("test_function").unwrap().idle_instances(), 2);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -116,7 +112,6 @@ async fn calls_beyond_the_reserved_concurrency_are_throttled() {
     };
     let (first, second) = tokio::join!(invoke(), second);
     assert_eq!((first.status().as_u16(), second.status().as_u16()), (200, 429));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -128,7 +123,6 @@ async fn payloads_beyond_the_limits_of_lambda_are_rejected() {
     let response = invoke(&running, "test_function", &large).await;
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(response.headers()["x-amzn-errortype"], "RequestTooLargeException");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -142,7 +136,6 @@ async fn the_invoke_api_returns_the_errors_of_lambda() {
     assert_eq!(response.headers()["x-amzn-errortype"], "InvalidRequestContentException");
     let event = Client::new().post(&url).header("X-Amz-Invocation-Type", "Event").body("{}").send().await.unwrap();
     assert_eq!(event.status(), StatusCode::ACCEPTED);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -160,7 +153,6 @@ async fn function_invokes_another_only_with_a_policy() {
     assert_eq!(refused.headers()["x-amzn-errortype"], "AccessDeniedException");
     assert!(refused.text().await.unwrap().contains("is not authorized to perform: lambda:InvokeFunction"));
     assert_eq!(signed_by("somebody").await.unwrap().status(), StatusCode::OK);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -176,7 +168,6 @@ async fn function_invokes_an_alias_only_with_a_policy_for_it() {
         let answer = Client::new().post(url).header("Authorization", credential).body("{}").send().await.unwrap();
         assert_eq!(answer.status(), expected, "{name}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -212,7 +203,6 @@ async fn invoke_returns_the_end_of_the_log_on_demand() {
     }
     let response = invoke(&running, "test_function", &json!({"do": "print", "text": "more"})).await;
     assert!(!response.headers().contains_key("x-amz-log-result"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -233,5 +223,4 @@ async fn functions_are_described_and_listed() {
     assert_eq!(get("/?Marker=the-test_function").await.1["Functions"], json!([]));
     assert_eq!(get("/?MaxItems=none").await.0, 400);
     assert_eq!(get("/nobody").await.0, 404);
-    running.stop().await;
 }

@@ -85,7 +85,6 @@ async fn no_port_accepts_requests_of_other_sites() {
     }
     let runtime = runtime_api(&stage);
     is_guarded(Method::POST, &format!("{runtime}/2018-06-01/runtime/invocation/none/error")).await;
-    running.stop().await;
 }
 
 /// The address of the Runtime API of the only test function of the stage, from the environment of
@@ -131,5 +130,4 @@ async fn cross_site_page_neither_writes_nor_reads_a_table() {
     let (status, found) = call(None, "Scan", scan).await;
     assert_eq!((status, &found["Count"]), (StatusCode::OK, &0.into()), "{found}");
     assert_eq!(call(None, "PutItem", put).await.0, StatusCode::OK);
-    running.stop().await;
 }

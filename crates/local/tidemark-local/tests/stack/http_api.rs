@@ -19,7 +19,6 @@ async fn a_request_reaches_its_function_and_the_answer_comes_back() {
     let response = Client::new().get(format!("{http}/things/1?do=answer")).send().await.unwrap();
     assert_eq!((response.status().as_u16(), &response.headers()["x-test_function"]), (418, &"yes".parse().unwrap()));
     assert_eq!(response.text().await.unwrap(), "short and stout");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -40,7 +39,6 @@ async fn errors_of_the_gateway_have_the_messages_of_api_gateway() {
         assert_eq!(response.status().as_u16(), status, "{path}");
         assert_eq!(response.json::<Value>().await.unwrap(), json!({ "message": message }), "{path}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -55,7 +53,6 @@ async fn cors_is_answered_by_the_api() {
     assert_eq!(response.headers()["access-control-allow-origin"], "https://page.example");
     let other = Client::new().get(&url).header("Origin", "https://other.example").send().await.unwrap();
     assert!(!other.headers().contains_key("access-control-allow-origin"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -75,7 +72,6 @@ async fn pages_are_served_if_only_the_default_route_matches() {
     assert!(get("/link").await.contains("\"routeKey\":\"$default\""), "no link out of the folder");
     std::os::unix::fs::symlink("index.html", stage.path("pages/inner")).unwrap();
     assert_eq!(get("/inner").await, "<h1>page</h1>");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -93,7 +89,6 @@ async fn pages_are_compressed_if_the_client_accepts_it() {
     let plain = Client::new().get(&url).send().await.unwrap();
     assert!(!plain.headers().contains_key("content-encoding"));
     assert_eq!(plain.text().await.unwrap(), script);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -113,7 +108,6 @@ async fn pages_and_matching_routes_respond_to_head() {
     assert_eq!(head("/any").await.0, 200);
     assert_eq!(head("/things/1").await.0, 404, "as in API Gateway, a GET route does not match HEAD");
     assert_eq!(head("/_local/health").await.0, 200);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -126,7 +120,6 @@ async fn health_lists_the_addresses_and_functions() {
     assert_eq!(health["status"], "up");
     assert_eq!(health["addresses"]["dynamodb"], json!(running.admin.addresses.dynamodb));
     assert_eq!(health["functions"][0]["binary"], "test_function");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -139,5 +132,4 @@ async fn faults_are_set_and_read_and_unknown_ones_are_rejected() {
     assert_eq!(set["functions"]["kill_after"]["next"], 1);
     let refused = Client::new().put(&url).json(&json!({"function": {}})).send().await.unwrap();
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
-    running.stop().await;
 }

@@ -79,7 +79,6 @@ async fn kinesis_records_arrive_in_order_of_their_partition_key() {
     assert!(times.iter().any(|time| time.fract() != 0.0), "{times:?}");
     let sequence_number = &first.kinesis.sequence_number;
     assert!(first.event_id.as_deref().is_some_and(|id| id.starts_with("shardId-") && id.ends_with(sequence_number)));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -93,7 +92,6 @@ async fn filters_see_the_data_as_json_and_failures_bisect() {
     stage.until("seeing three records", |stage| seen(stage).len() == 3).await;
     stage.until_caught_up(&running).await;
     assert!(seen(&stage).iter().all(|data| data["kind"] == "paid"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -119,7 +117,6 @@ async fn the_children_of_a_split_shard_follow_their_parent() {
     put(&running, &[record("one", &json!({ "n": 2 }))]).await;
     stage.until("seeing both records", |stage| seen(stage).len() == 2).await;
     assert_eq!(seen(&stage), [json!({ "n": 1 }), json!({ "n": 2 })]);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -135,5 +132,4 @@ async fn a_function_needs_the_permission_for_the_stream() {
     let (status, refusal) = call(&running, name, "PutRecord", &put("others")).await;
     assert_eq!((status, &refusal["__type"]), (400, &json!("AccessDeniedException")), "{refusal}");
     assert_eq!(call(&running, name, "DeleteStream", &json!({ "StreamName": "orders" })).await.0, 400);
-    running.stop().await;
 }

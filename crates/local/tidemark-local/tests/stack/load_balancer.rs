@@ -50,5 +50,4 @@ async fn listener_passes_requests_to_its_rules_target_group() {
     assert_eq!((&lists["multiValueHeaders"]["x-a"], lists.get("headers")), (&json!(["1", "2"]), None));
     // Without a body of the right form, a load balancer has its own error.
     assert_eq!(ask("/any").await.status(), 502);
-    running.stop().await;
 }

@@ -61,5 +61,4 @@ async fn mails_of_functions_are_shown_on_this_machine_only() {
     assert!(html.headers()["content-security-policy"].to_str().unwrap().contains("default-src 'none'"));
     assert!(html.text().await.unwrap().contains("確認コード: 123456"));
     assert_eq!(page(&running, "text/html", Some("evil.example")).await.status(), StatusCode::FORBIDDEN);
-    running.stop().await;
 }

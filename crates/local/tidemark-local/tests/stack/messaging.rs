@@ -79,7 +79,6 @@ async fn event_reaches_the_matching_rules_function_as_on_aws() {
     assert_eq!((&items[0]["bus"], &items[0]["event"]), (&"orders".into(), &event));
     assert_eq!(items[0]["rules"][0]["name"], "tidemark-local-TestFunctionOrders");
     assert_eq!(items[1]["rules"], json!([]));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -90,7 +89,6 @@ async fn an_input_transformer_shapes_the_event_of_the_default_bus() {
     put_events(&running, "anybody", &json!({ "Entries": [entry] })).await.error_for_status().unwrap();
     stage.until("an event", |stage| !stage.recording().is_empty()).await;
     assert_eq!(stage.recording(), [json!({ "do": "record", "text": "Ann moved" })]);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -120,7 +118,6 @@ async fn rule_forwards_to_a_second_bus_but_no_third() {
     let recent = recent(&running).await;
     let buses: Vec<&Value> = recent["items"].as_array().unwrap().iter().map(|item| &item["bus"]).collect();
     assert_eq!(buses, ["second", "default"]);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -140,7 +137,6 @@ async fn event_for_a_queue_reaches_the_queues_function() {
     put_events(&running, "anybody", &json!({ "Entries": [entry] })).await.error_for_status().unwrap();
     stage.until("a message", |stage| !stage.recording().is_empty()).await;
     assert_eq!(stage.recording()[0]["Records"][0]["body"], r#"{"n":1}"#);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -173,7 +169,6 @@ async fn put_events_above_limits_or_without_permission_does_nothing() {
     assert_eq!(recent(&running).await, json!({ "items": [] }));
     let request = json!({ "Entries": [entry("orders")] });
     assert_eq!(put_events(&running, "the-test_function", &request).await.status(), StatusCode::OK);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -204,7 +199,6 @@ async fn sns_message_that_passes_its_filter_reaches_the_function() {
     let missing = sns(&running, "Action=Publish&TopicArn=arn%3Aother&Message=m").await;
     assert_eq!(missing.status(), StatusCode::NOT_FOUND);
     assert!(missing.text().await.unwrap().contains("<Code>NotFound</Code>"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -227,7 +221,6 @@ Dead: { Type: SNS, Properties: { Topic: arn:aws:sns:us-east-1:000000000000:dead 
         (&r#"{"do":"fail"}"#.into(), &"arn:aws:sns:us-east-1:000000000000:dead".into())
     );
     assert_eq!(sns["MessageAttributes"]["ErrorMessage"]["Value"], "test_function was told to fail");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -257,7 +250,6 @@ Failed:
     assert_eq!(detail["requestContext"]["approximateInvokeCount"], 1);
     assert_eq!(detail["responseContext"]["functionError"], "Unhandled");
     assert_eq!(detail["responsePayload"]["errorMessage"], "test_function was told to fail");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -273,7 +265,6 @@ async fn throttled_asynchronous_invocation_uses_up_no_retry() {
     until("a throttled attempt", || pool.metrics().of(pool.subject()).contains_key("Throttles")).await;
     stage.open_gate();
     stage.until("the second invocation", |stage| stage.recording().len() == 2).await;
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -293,7 +284,6 @@ EventInvokeConfig: { DestinationConfig: { OnFailure: { Type: SQS, Destination: !
         (&context["condition"], &context["approximateInvokeCount"]),
         (&json!("ZeroReservedConcurrency"), &json!(0))
     );
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -327,7 +317,6 @@ async fn test_event_pattern_judges_patterns_and_events() {
         test(&json!({ "source": ["shop"] }), &json!({ "source": "shop" })).await["__type"],
         "ValidationException"
     );
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -366,5 +355,4 @@ Dotted:
         stage.recording().iter().map(|event| event["Records"][0]["Sns"]["Message"].clone()).collect();
     texts.sort_by_key(ToString::to_string);
     assert_eq!(texts, [json!("red-hot"), json!(r#"{"a":{"b":"z"},"name":"Ann"}"#)]);
-    running.stop().await;
 }

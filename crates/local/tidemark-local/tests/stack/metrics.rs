@@ -55,7 +55,6 @@ async fn invocation_is_measured_with_duration_cold_start_and_request() {
     let api = &seen["api"]["metrics"];
     // As in API Gateway, a request that matches no route gets a 404 and does not count.
     assert_eq!((&api["Count"]["sum"], &api["5xx"]["sum"], &api["4xx"]), (&json!(2.0), &json!(1.0), &Value::Null));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -65,7 +64,6 @@ async fn a_call_beyond_the_reserved_concurrency_counts_as_throttled() {
     assert_eq!(Client::new().post(url).body("{}").send().await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
     let test_function = &metrics(&running).await["functions"][0]["metrics"];
     assert_eq!((&test_function["Throttles"]["sum"], &test_function["Invocations"]), (&json!(1.0), &Value::Null));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -92,7 +90,6 @@ async fn a_batch_is_measured_with_its_retries_and_its_lag() {
         [1.0, 2.0, 0.0, 3.0, 2.0]
     );
     assert_eq!(mapping["metrics"]["IteratorAge"]["count"], 3);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -114,7 +111,6 @@ async fn discarded_records_are_counted_with_queue_even_after_restart() {
     running.stop().await;
     let running = stage.start().await;
     assert_eq!(metrics(&running).await["mappings"][0]["failureQueue"], queue);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -131,7 +127,6 @@ async fn the_consumption_of_a_table_is_measured_without_changing_replies() {
     );
     let get = client.scan().table_name("things").send().await.unwrap();
     assert_eq!((get.count(), get.consumed_capacity()), (1, None));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -140,5 +135,4 @@ async fn only_this_machine_can_read_the_metrics() {
     let url = format!("{}/_local/metrics", running.admin.addresses.http);
     let foreign = Client::new().get(url).header("Origin", "https://evil.example").send().await.unwrap();
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
-    running.stop().await;
 }

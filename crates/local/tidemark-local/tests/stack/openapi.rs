@@ -139,7 +139,6 @@ async fn rest_api_document_gives_routes_checks_and_mocks() {
         (preflight.status().as_u16(), &preflight.headers()["access-control-allow-methods"]),
         (204, &"POST,OPTIONS".parse().unwrap())
     );
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -150,7 +149,6 @@ async fn document_of_a_rest_api_gives_its_authorizers_and_refusals() {
     assert_eq!((refused.status().as_u16(), &refused.headers()["x-why"]), (418, &"no token".parse().unwrap()));
     let (status, event) = status_and_body(send(Method::GET, &secret, ("X-Token", "abc"), "").await).await;
     assert_eq!((status, &event["requestContext"]["authorizer"]["principalId"]), (200, &json!("abc")), "{event}");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -164,7 +162,6 @@ async fn document_in_a_file_gives_an_http_api_its_routes() {
     let other = send(Method::PUT, &format!("{http}/any"), ("origin", "https://page.example"), "").await;
     assert_eq!(other.headers()["access-control-allow-origin"], "https://page.example");
     assert_eq!(other.json::<Value>().await.unwrap()["routeKey"], "$default");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -189,5 +186,4 @@ async fn event_of_a_rest_api_is_checked_and_timed_out() {
     );
     let slow = status_and_body(send(Method::GET, &format!("{own}/slow?do=sleep"), ("a", "b"), "").await).await;
     assert_eq!(slow, (504, json!({ "message": "Endpoint request timed out" })));
-    running.stop().await;
 }

@@ -71,7 +71,6 @@ async fn invocation_is_kept_with_event_answer_and_log() {
     assert_eq!(all[0]["trigger"], "GET /things/7");
     let (status, _) = get(&running, "/_local/invocations?function=TestFunction&id=none").await;
     assert_eq!(status, StatusCode::NOT_FOUND);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -91,7 +90,6 @@ async fn only_the_newest_invocations_and_parts_of_texts_are_kept() {
     }
     let all = invocations(&running).await;
     assert_eq!((all.len(), ids(&all).contains(&&*large)), (max("invocations"), false));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -111,7 +109,6 @@ async fn running_invocation_is_shown_before_its_end() {
     let (id, seen) = tokio::join!(waiting, seen);
     assert_eq!((&seen["requestId"], &seen["status"]), (&id.as_str().into(), &"running".into()));
     invocation(&running, &id, |found| found["status"] == "ok").await;
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -122,7 +119,6 @@ async fn timed_out_invocation_is_shown_with_its_error() {
     let id = invoke(&running, json!({ "do": "sleep" }).to_string()).await;
     let ended = invocation(&running, &id, |_| true).await;
     assert!(ended["error"].as_str().unwrap().contains("timed out"), "{ended}");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -143,7 +139,6 @@ async fn looking_at_a_queue_receives_no_message() {
     assert_eq!((&answer["items"][0]["state"], &answer["items"][0]["receiveCount"]), (&"in flight".into(), &1.into()));
     let (status, _) = get(&running, "/_local/messages?queue=none").await;
     assert_eq!(status, StatusCode::NOT_FOUND);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -184,7 +179,6 @@ async fn items_are_read_page_by_page_and_never_written() {
     let client = client(dynamodb, &Identity::local());
     let stored = client.get_item().table_name("things").key("pk", AttributeValue::S("item-7".to_owned()));
     assert_eq!(stored.send().await.unwrap().item.unwrap()["n"], AttributeValue::N("7".to_owned()));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -217,7 +211,6 @@ Change: { Type: DynamoDB, Properties: { Stream: !GetAtt Table.StreamArn, Startin
         state["mappings"].as_array().unwrap().iter().map(|mapping| mapping["source"].clone()).collect();
     assert_eq!(sources, ["stream of things", "queue failures"]);
     assert_eq!(state["buses"][0]["rules"][0]["targets"], json!([{ "function": "TestFunction" }]));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -245,5 +238,4 @@ async fn page_loads_its_own_files_only() {
     }
     seen.sort();
     assert_eq!(seen, ["dom.js", "functions.js", "page.css", "page.js", "parts.js", "requests.js"]);
-    running.stop().await;
 }

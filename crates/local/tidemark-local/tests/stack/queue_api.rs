@@ -71,7 +71,6 @@ async fn messages_that_aws_refuses_are_refused() {
     let (_, sentence) =
         refused(&running, "ReceiveMessage", json!({ "QueueUrl": "plain", "MaxNumberOfMessages": 11 })).await;
     assert!(sentence.contains("Must be between 1 and 10"), "{sentence}");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -97,7 +96,6 @@ async fn batches_that_aws_refuses_send_nothing() {
     done(&running, "SendMessageBatch", json!({ "QueueUrl": "plain", "Entries": entries(&["a", "b"], half) })).await;
     let answer = done(&running, "GetQueueAttributes", waiting).await;
     assert_eq!(answer["Attributes"]["ApproximateNumberOfMessages"], "2");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -120,7 +118,6 @@ async fn equal_texts_of_two_groups_are_two_messages() {
     let names = json!({ "QueueUrl": "groups.fifo", "AttributeNames": ["DeduplicationScope", "FifoThroughputLimit"] });
     let expected = json!({ "DeduplicationScope": "messageGroup", "FifoThroughputLimit": "perMessageGroupId" });
     assert_eq!(done(&running, "GetQueueAttributes", names).await["Attributes"], expected);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -140,7 +137,6 @@ async fn dead_message_names_its_source_and_keeps_its_trace() {
     assert_eq!(dead["Attributes"]["AWSTraceHeader"], first["Attributes"]["AWSTraceHeader"]);
     let sources = done(&running, "ListDeadLetterSourceQueues", json!({ "QueueUrl": "plain" })).await;
     assert_eq!(sources, json!({ "queueUrls": ["https://sqs.us-east-1.amazonaws.com/000000000000/source"] }));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -175,5 +171,4 @@ async fn queues_are_created_listed_in_pages_and_deleted() {
 
     done(&running, "DeleteQueue", json!({ "QueueUrl": url })).await;
     assert_eq!(refused(&running, "DeleteQueue", json!({ "QueueUrl": url })).await.0, "QueueDoesNotExist");
-    running.stop().await;
 }

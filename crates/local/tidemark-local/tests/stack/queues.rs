@@ -69,7 +69,6 @@ async fn a_message_reaches_the_function_as_on_aws() {
     assert_eq!((&record["messageId"], &record["body"]), (&sent["MessageId"], &json!("hello")));
     assert_eq!(record["eventSourceARN"], "arn:aws:sqs:us-east-1:000000000000:work");
     assert_eq!(record["attributes"]["ApproximateReceiveCount"], "1");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -91,7 +90,6 @@ async fn repeatedly_failing_messages_reach_the_dead_letter_queue() {
     // In a batch with the poison, the good message may count as failed twice as well.
     assert!(dead.contains(&"poison".to_owned()) && dead.contains(&"stumble".to_owned()), "{dead:?}");
     assert!(bodies(&stage).contains(&"good".to_owned()));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -104,7 +102,6 @@ async fn a_message_that_does_not_match_the_filters_is_deleted() {
     }
     stage.until("the order", |stage| !stage.recording().is_empty()).await;
     assert_eq!(bodies(&stage), [r#"{"kind":"order"}"#]);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -121,7 +118,6 @@ async fn a_function_sends_only_to_queues_that_its_policies_name() {
     assert_eq!((status, &answer["__type"]), (400, &json!("com.amazonaws.sqs#AccessDeniedException")));
     let (status, answer) = call(&running, "somebody", "SendMessage", request("nowhere")).await;
     assert_eq!((status, &answer["__type"]), (400, &json!("com.amazonaws.sqs#QueueDoesNotExist")));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -139,7 +135,6 @@ async fn a_batch_answers_for_each_entry() {
     let names = json!({ "QueueUrl": "work", "AttributeNames": ["ApproximateNumberOfMessages"] });
     let (_, answer) = call(&running, "somebody", "GetQueueAttributes", names).await;
     assert_eq!(answer["Attributes"], json!({ "ApproximateNumberOfMessages": "0" }));
-    running.stop().await;
 }
 
 // On one thread, the workers would take turns in an order that hides the fault.
@@ -152,7 +147,6 @@ async fn batching_window_gathers_one_batch_across_workers() {
     }
     stage.until("the batch", |stage| !stage.recording().is_empty()).await;
     assert_eq!(stage.recording()[0]["Records"].as_array().map(Vec::len), Some(20));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -166,5 +160,4 @@ async fn batch_above_lambdas_limit_is_split() {
     stage.until("all messages", |stage| bodies(stage).len() == 8).await;
     let sizes: Vec<usize> = stage.recording().iter().map(|event| event["Records"].as_array().unwrap().len()).collect();
     assert_eq!(sizes, [6, 2]);
-    running.stop().await;
 }

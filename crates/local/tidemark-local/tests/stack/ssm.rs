@@ -63,7 +63,6 @@ async fn parameters_are_read_by_name_and_path_and_put() {
     assert_eq!(pages, [&json!("/shop/deep/key"), &json!("/shop/level"), &Value::Null]);
     let (status, missing) = ssm(&running, "local", "GetParameter", json!({ "Name": "/nowhere" })).await;
     assert_eq!((status, &missing["__type"]), (400, &json!("ParameterNotFound")));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -78,7 +77,6 @@ async fn a_function_reads_only_the_parameters_of_its_role() {
         let (status, refusal) = ssm(&running, "reader", operation, request).await;
         assert_eq!((status, &refusal["__type"]), (400, &json!("AccessDeniedException")), "{operation}");
     }
-    running.stop().await;
 }
 
 /// The address for services that the stack does not have.
@@ -107,5 +105,4 @@ async fn missing_aws_service_is_named_unless_an_emulator_has_it() {
 
     let (_stage, running) = start(&["--aws-endpoint=http://127.0.0.1:4566/"]).await;
     assert_eq!(other_services(&running).await, "http://127.0.0.1:4566");
-    running.stop().await;
 }

@@ -55,7 +55,6 @@ async fn url_streams_each_part_when_the_function_sends_it() {
     assert_eq!(response.text().await.unwrap(), "last");
     // The instance takes the next request.
     assert_eq!(Client::new().get(url(&running)).send().await.unwrap().text().await.unwrap(), "first last");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -66,7 +65,6 @@ async fn process_that_ends_within_its_stream_cuts_the_connection() {
     assert_eq!(part(&mut response).await, "first ");
     stage.open_gate();
     assert!(response.chunk().await.is_err());
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -76,7 +74,6 @@ async fn stream_that_outlasts_the_timeout_is_cut() {
     let running = stage.start().await;
     let mut response = begun(&running).await;
     assert!(response.chunk().await.is_err());
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -88,7 +85,6 @@ async fn failed_stream_that_nobody_reads_frees_its_instance() {
     let unread = pool.invoke_streaming("{}".into()).await.unwrap();
     until("the end of the invocation", || pool.busy_instances() == 0).await;
     drop(unread);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -101,7 +97,6 @@ async fn buffered_url_joins_what_was_streamed() {
     assert_eq!(response.text().await.unwrap(), "first last");
     let failed = Client::new().get(format!("{}?do=crash", url(&running))).send().await.unwrap();
     assert_eq!(failed.status(), 502);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -110,7 +105,6 @@ async fn streaming_url_sends_a_whole_result_as_it_is() {
     let response = Client::new().get(format!("{}?do=answer", url(&running))).send().await.unwrap();
     assert_eq!(response.status(), 200);
     assert_eq!(response.json::<Value>().await.unwrap()["statusCode"], 418);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -123,7 +117,6 @@ async fn web_adapter_streams_the_answer_of_its_server() {
     assert_eq!(part(&mut response).await, "first ");
     stage.open_gate();
     assert_eq!(response.text().await.unwrap(), "last");
-    running.stop().await;
 }
 
 /// The events of a stream: the type, and the payload.

@@ -272,7 +272,6 @@ async fn trimmed_unread_records_are_reported_until_acknowledged() {
     put(&running.admin.addresses.dynamodb, 3, &[]).await;
     stage.until_seen(3..=3).await;
     assert_eq!(lost_at(&running).await, Value::Null);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -291,7 +290,6 @@ async fn shard_goes_on_once_its_checkpoint_can_be_saved() {
     std::fs::rename(&aside, &checkpoints).unwrap();
     put(&running.admin.addresses.dynamodb, 3, &[]).await;
     stage.until_seen(1..=3).await;
-    running.stop().await;
 }
 
 #[tokio::test]

@@ -306,7 +306,6 @@ async fn routes_for_tests_settle_advance_and_fail() {
     assert_eq!(post("/_local/settle", None).await, 204);
     assert_eq!(post("/_local/fail?function=Nobody&times=1", None).await, 400);
     assert_eq!(post("/_local/advance?seconds=9999999999", None).await, 400);
-    running.stop().await;
 }
 
 /// The template of `docs/testing.md`.

@@ -29,7 +29,6 @@ async fn the_usual_handler_counts_a_repeated_batch_again() {
     assert_eq!(total().await, json!({ "total": 0, "dropped": 0 }));
     put(&running.admin.addresses.dynamodb, 3, &[]).await;
     assert_eq!(until(total, 3).await, 3, "the task before it has ended");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -47,7 +46,6 @@ async fn faults_with_an_end_are_switched_off_by_themselves() {
     assert_eq!(delay().await["throttle"], false);
     let unknown = Client::new().put(format!("{url}?second=1")).body(faults).send().await.unwrap();
     assert_eq!(unknown.status(), StatusCode::BAD_REQUEST);
-    running.stop().await;
 }
 
 /// Reads `total` until it is as wanted, for at most 30 seconds, and returns the last one.

@@ -73,5 +73,4 @@ async fn a_change_of_the_source_reaches_the_next_invocation() {
         assert!(start.elapsed() < PATIENCE, "the new function did not answer");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    running.stop().await;
 }

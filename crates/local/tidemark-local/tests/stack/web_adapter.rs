@@ -23,7 +23,6 @@ async fn requests_reach_the_web_server_and_its_answers_the_client() {
     let image = client.get(format!("{url}/things/image")).send().await.unwrap();
     assert_eq!(image.headers()["content-type"], "image/png");
     assert_eq!(&image.bytes().await.unwrap()[..], [137, 80, 255]);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -34,5 +33,4 @@ async fn another_event_is_posted_to_the_path_for_events() {
     let answer = reqwest::Client::new().post(invoke).body(r#"{"Records":[]}"#).send().await.unwrap();
     let text: String = answer.json().await.unwrap();
     assert_eq!(text, r#"POST /events contexts=false {"Records":[]}"#);
-    running.stop().await;
 }

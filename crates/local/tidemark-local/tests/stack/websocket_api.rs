@@ -35,7 +35,6 @@ async fn connect_message_and_disconnect_reach_their_functions_as_one_connection(
         (&json!("$default"), &json!("no JSON"))
     );
     assert_eq!(disconnect["requestContext"]["routeKey"], "$disconnect");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -51,7 +50,6 @@ async fn connect_refuses_a_handshake_with_its_own_status() {
     assert_eq!(manage(&running, Method::GET, "/ws", Vec::new()).await.status(), 400);
     assert_eq!(running.admin.sockets.as_ref().unwrap().count(), 0);
     assert!(stage.events("DISCONNECT").is_empty(), "a refused handshake has no disconnect event");
-    running.stop().await;
 }
 
 const GUARD: &str = "
@@ -88,7 +86,6 @@ async fn authorizer_guards_handshakes_and_its_context_is_in_events() {
         let authorizer = &event["requestContext"]["authorizer"];
         assert_eq!((&authorizer["principalId"], &authorizer["tenant"]), (&json!("member"), &json!("blue")));
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -98,7 +95,6 @@ async fn connect_chooses_a_subprotocol() {
     let offer = [("sec-websocket-protocol", "v1, v2")];
     let player = Player::try_connect(&running, "?do=choose&protocol=v2", &offer).await.unwrap();
     assert_eq!(player.protocol.as_deref(), Some("v2"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -119,7 +115,6 @@ async fn unroutable_or_failing_message_is_answered_by_the_api() {
         assert_eq!((&answer["message"], &answer["connectionId"]), (&json!(expected), &json!(id)), "{message}");
         assert_eq!(answer["requestId"].as_str().map(str::len), Some(15));
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -131,7 +126,6 @@ async fn only_a_route_with_a_response_answers() {
     stage.event("MESSAGE").await;
     // If the first message had a response, it would arrive here instead of the second's.
     assert_eq!(player.ask(json!({"do": "describe", "to": "AAAAAAAAAAAAAAA="})).await, "GoneException");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -144,7 +138,6 @@ async fn messages_of_one_connection_do_not_wait_for_each_other() {
     assert_ne!(player.id().await, "waited");
     std::fs::write(file, "").unwrap();
     assert_eq!(player.text().await, "waited");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -175,7 +168,6 @@ async fn disconnect_gets_the_close_status() {
     ];
     assert_eq!(endings, expected.map(|(code, reason)| (code, reason.to_owned())));
     assert_eq!(running.admin.sockets.as_ref().unwrap().count(), 0);
-    running.stop().await;
 }
 
 /// Sends a message of this size in frames of this size, and asks for a response.
@@ -210,7 +202,6 @@ async fn messages_within_limits_pass_and_larger_ones_end_connection() {
         send_in_frames(&mut player, message_bytes, frame_bytes).await;
         assert_eq!(player.closed().await, (1009, "Message too long".to_owned()), "{message_bytes}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -221,7 +212,6 @@ async fn binary_frames_end_the_connection() {
     player.socket.send(Message::binary(b"abc".to_vec())).await.unwrap();
     assert_eq!(player.closed().await.0, 1003);
     assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1003);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -247,7 +237,6 @@ async fn messages_and_handshakes_beyond_the_rate_limit_are_refused() {
     assert_eq!(player.id().await.len(), 16);
     assert_eq!(player.id().await.len(), 16);
     assert!(player.id().await.contains(r#""message":"Too Many Requests""#));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -262,7 +251,6 @@ async fn too_many_unanswered_messages_of_one_client_are_refused() {
     assert!(player.text().await.contains(r#""message":"Too Many Requests""#));
     std::fs::write(file, "").unwrap();
     stage.until("all accepted messages", |stage| stage.events("MESSAGE").len() == 64).await;
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -303,7 +291,6 @@ async fn faults_cut_connections_and_delay_messages() {
     player.send(&json!({"action": "say"})).await;
     player.broken().await;
     assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1006);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -317,5 +304,4 @@ async fn health_and_environment_contain_the_websocket_address() {
     assert_eq!(health["connections"], 1);
     let environment = manage(&running, Method::GET, "/_local/environment", Vec::new()).await.text().await.unwrap();
     assert!(environment.contains(&format!("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI={http}/live\n")), "{environment}");
-    running.stop().await;
 }

@@ -48,7 +48,6 @@ async fn object_event_reaches_the_function_and_every_change_the_bus() {
     );
     let reasons: Vec<_> = events(&running).await.into_iter().map(|event| event.0).collect();
     assert_eq!(reasons, ["PutObject", "PutObject", "DeleteObject"]);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -58,7 +57,6 @@ async fn refused_and_empty_changes_have_no_event() {
     assert_eq!(send(&running, "PUT /files/a", &[("x-amz-checksum-crc32", "AAAAAA==")], "hello").await.status, 400);
     assert_eq!(send(&running, "DELETE /files/none", &[], "").await.status, 204);
     assert_eq!(events(&running).await, []);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -84,7 +82,6 @@ async fn copies_and_uploads_tell_the_stored_size_and_tag() {
             ("CompleteMultipartUpload".to_owned(), "big".to_owned(), json!(6), big),
         ]
     );
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -109,7 +106,6 @@ async fn changed_tags_reach_the_function_and_the_bus() {
         let detail = of(kind).unwrap_or_else(|| panic!("no {kind} in {found:?}"));
         assert_eq!((&detail["object"]["key"], &detail["reason"]), (&json!("a.txt"), &Value::Null), "{kind}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -128,5 +124,4 @@ async fn delete_objects_tells_of_each_deleted_object() {
     assert_eq!(deleted, ["a", "b"]);
     let quiet = ok(&running, "POST /files?delete", &[], &format!("<Delete><Quiet>true</Quiet>{keys}</Delete>")).await;
     assert_eq!(quiet.texts("Key"), [""; 0]);
-    running.stop().await;
 }

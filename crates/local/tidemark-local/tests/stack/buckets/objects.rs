@@ -13,7 +13,6 @@ async fn objects_outlive_a_restart_and_unnamed_files_do_not() {
     let running = stage.start().await;
     assert_eq!(ok(&running, "GET /files/a.png", &[], "").await.body, "kept");
     assert!(!left_by_a_kill.exists());
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -73,7 +72,6 @@ async fn keys_are_literal_and_listed_in_utf8_order() {
     assert_eq!(ok(&running, "GET /others/secret.txt", &[], "").await.body, "secret");
     let too_long = send(&running, &format!("PUT /files/{long}k"), &[], "").await;
     assert_eq!(too_long.code(), (400, "KeyTooLongError"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -97,7 +95,6 @@ async fn pages_of_a_list_have_each_key_once() {
     assert_eq!(later.texts("Key"), ["b/2"]);
     let wrong = send(&running, "GET /files?list-type=2&continuation-token=x", &[], "").await;
     assert_eq!(wrong.code(), (400, "InvalidArgument"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -122,7 +119,6 @@ async fn conditions_are_honoured_by_reads_writes_and_deletions() {
     ok(&running, "PUT /files/a", &[("if-match", &tag)], "two").await;
     assert_eq!(send(&running, "DELETE /files/a", &[("if-match", &tag)], "").await.status, 412);
     ok(&running, "DELETE /files/a", &[("if-match", "*")], "").await;
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -148,7 +144,6 @@ async fn checksums_are_verified_and_answered() {
     ok(&running, "PUT /files/a", &[("content-md5", "XUFAKrxLKna5cZ2REBfFkg==")], "hello").await;
     let default = ok(&running, "HEAD /files/a", &[("x-amz-checksum-mode", "ENABLED")], "").await;
     assert_ne!(default.header("x-amz-checksum-crc64nvme"), "");
-    running.stop().await;
 }
 
 /// The SDKs' default.
@@ -168,7 +163,6 @@ async fn crc32_behind_a_body_in_chunks_is_verified() {
     assert_eq!((right.status, right.header("x-amz-checksum-crc32")), (200, "NhCmhg=="));
     let read = ok(&running, "GET /files/a", &[], "").await;
     assert_eq!((&*read.body, read.header("content-encoding")), ("hello", ""));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -204,7 +198,6 @@ async fn object_keeps_its_headers_metadata_and_tags() {
     let metadata = "x".repeat(2048);
     let much = send(&running, "PUT /files/b", &[("x-amz-meta-much", &*metadata)], "").await;
     assert_eq!(much.code(), (400, "MetadataTooLarge"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -216,5 +209,4 @@ async fn refused_upload_of_300_kb_is_answered() {
     assert_eq!(missing.code(), (404, "NoSuchBucket"));
     let foreign = send(&running, "PUT /files/a", &[("origin", "https://foreign.example")], &body).await;
     assert_eq!(foreign.code(), (403, "AccessDenied"));
-    running.stop().await;
 }

@@ -21,7 +21,6 @@ async fn missing_bucket_is_not_created_and_full_one_kept() {
     ok(&running, "DELETE /created", &[], "").await;
     let policy = send(&running, "GET /files?policy", &[], "").await;
     assert_eq!(policy.code(), (501, "NotImplemented"));
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -59,7 +58,6 @@ async fn versions_outlive_overwrites_and_delete_markers() {
     let list = ok(&running, "GET /versions?versions", &[], "").await;
     assert_eq!(list.texts("VersionId"), ["null", &one]);
     assert_eq!(ok(&running, "GET /versions?versioning", &[], "").await.texts("Status"), ["Suspended"]);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -100,7 +98,6 @@ async fn page_of_an_allowed_origin_may_call_a_bucket() {
     ] {
         assert_eq!(send(&running, request, &[origin, site], "").await.code(), (403, "AccessDenied"), "{request}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -122,7 +119,6 @@ async fn function_copies_only_what_its_role_may_read() {
     let delete = signed(&running, ("the-test_function", "POST /others?delete="), &[], objects).await;
     assert_eq!((delete.status, delete.texts("Code")), (200, vec!["AccessDenied"]));
     assert_eq!(ok(&running, "GET /others/secret", &[], "").await.body, "secret");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -138,7 +134,6 @@ async fn missing_key_is_told_only_to_who_may_list() {
         };
         assert_eq!((status("files").await, status("others").await), (404, 403), "{method}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -152,7 +147,6 @@ async fn form_with_the_name_of_its_file_is_refused() {
         let form = [("content-type", "multipart/form-data; boundary=b")];
         assert_eq!(send(&running, "POST /files", &form, &body).await.code(), answer, "{key}");
     }
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -167,7 +161,6 @@ async fn buckets_have_the_port_of_the_flag() {
     drop(free);
     let running = stage.try_start(&[&flag]).await.unwrap();
     assert_eq!(running.admin.addresses.s3, Some(format!("http://127.0.0.1:{port}")));
-    running.stop().await;
 }
 
 #[tokio::test]

@@ -37,7 +37,6 @@ async fn upload_over_an_object_takes_its_own_checksum() {
     let read = ok(&running, "GET /files/a", &[("x-amz-checksum-mode", "ENABLED")], "").await;
     assert_eq!((&*read.body, read.header("x-amz-checksum-sha256")), ("hello", ""));
     assert!(!read.header("x-amz-checksum-crc64nvme").is_empty() && read.header("etag").ends_with("-1\""), "{read:?}");
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -62,7 +61,6 @@ async fn upload_refuses_parts_that_it_does_not_have() {
     ok(&running, &format!("DELETE /files/p/q?uploadId={upload}"), &[], "").await;
     assert_eq!(send(&running, &complete, &[], &list(&[(1, &one)])).await.code(), (404, "NoSuchUpload"));
     assert_eq!(std::fs::read_dir(stage.path("data/s3/objects")).unwrap().count(), 0);
-    running.stop().await;
 }
 
 #[tokio::test]
@@ -77,5 +75,4 @@ async fn part_may_be_a_range_of_an_object() {
     let tag = copied.texts("ETag")[0].replace("&quot;", "\"");
     ok(&running, &format!("POST /files/a?uploadId={upload}"), &[], &list(&[(1, &tag)])).await;
     assert_eq!(ok(&running, "GET /files/a", &[], "").await.body, "234");
-    running.stop().await;
 }
