@@ -35,13 +35,20 @@ const isSecond = (/** @type {string} */ file) =>
   group === 'full' && SECOND.has(systemOf(file)) && !LIVE.has(path.basename(file, TEST));
 const lanes = [files.filter((file) => !isSecond(file)), files.filter(isSecond)].filter((lane) => lane.length > 0);
 
+/** Of the message of a failure. */
+const MESSAGE_MAX = 500;
+
 /** @type {string[]} */
 const times = [];
 const failures = new Map();
+/** @type {string[]} */
+const messages = [];
 for (const lane of lanes) {
   const tests = run({ files: lane.map((file) => path.join(browser, file)), concurrency: 1 });
-  tests.on('test:fail', ({ file = '' }) => {
+  tests.on('test:fail', ({ name, file = '', details }) => {
     failures.set(file, (failures.get(file) ?? 0) + 1);
+    const { cause } = details.error;
+    messages.push(`✖ ${name}: ${String(cause instanceof Error ? cause.message : cause).slice(0, MESSAGE_MAX)}`);
     process.exitCode = 1;
   });
   tests.on('test:complete', ({ name, file = '', details }) => {
@@ -53,8 +60,8 @@ for (const lane of lanes) {
   });
   tests.compose(new spec()).pipe(process.stdout, { end: false });
 }
-// After the summaries of the reporters.
-process.once('beforeExit', () => console.log(`\nseconds  file\n${times.sort().join('\n')}`));
+// After the summaries of the reporters. The end of a long log is read first, so failures come last.
+process.once('beforeExit', () => console.log(['\nseconds  file', ...times.sort(), ...messages].join('\n')));
 
 /** @param {string} reason @returns {never} */
 function stop(reason) {

@@ -13,7 +13,7 @@ import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 /** @import { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core' */
 
 /** The timeout of a step. It is far longer than any step takes and only ends a test that hangs. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 /** The pause between two reads of a value outside the page, which cannot be observed. */
 const POLL_MS = 50;
 
@@ -97,7 +97,7 @@ export async function becomes(read, wanted) {
 }
 
 /**
- * Reads a value until it is right, and returns it. Fails after a minute with the last value.
+ * Reads a value until it is right, and returns it. Fails after two minutes with the last value.
  *
  * @template T @param {() => T | Promise<T>} read @param {(value: T) => boolean} isRight
  */

@@ -32,21 +32,26 @@ test('after an outage every page comes back by itself', async () => {
       }),
     ),
   );
-  const told = () =>
+  const told = (/** @type {typeof pages} */ some) =>
     Promise.all(
-      pages.map(({ page }) =>
+      some.map(({ page }) =>
         page
           .locator('[role=alert], [role=status]')
           .filter({ hasText: /not responding|load/ })
-          .count(),
+          .allInnerTexts(),
       ),
     );
-  await until(told, (counts) => counts.every((count) => count > 0));
+  // One by one, because a page that tries again tells nothing for a moment.
+  for (const page of pages)
+    await until(
+      () => told([page]),
+      ([texts]) => texts?.length !== 0,
+    );
   for (const { page } of pages) assert.doesNotMatch(await page.locator('body').innerText(), /HTTP 503/);
   isDown = false;
   await becomes(
-    told,
-    PAGES.map(() => 0),
+    () => told(pages),
+    PAGES.map(() => []),
   );
 
   // A page with figures says when they are not up to date.
