@@ -70,18 +70,18 @@ export function dayByKey(day: string, key: string, weekStart: WeekStart): string
   }
 }
 
-/**
- * The date of a moment in a time zone. Uses the browser's time zone when it does not know the given
- * one.
- */
-export function dayInZone(epochMs: number, timeZone: string): string {
-  const parts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
-  let format: Intl.DateTimeFormat;
+/** A format in a time zone; in the browser's own when it does not know that zone. */
+export function formatInZone(locale: string, timeZone: string, parts: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   try {
-    format = new Intl.DateTimeFormat('en', { timeZone, ...parts });
+    return new Intl.DateTimeFormat(locale, { timeZone, ...parts });
   } catch {
-    format = new Intl.DateTimeFormat('en', parts);
+    return new Intl.DateTimeFormat(locale, parts);
   }
+}
+
+/** The date of a moment in a time zone. */
+export function dayInZone(epochMs: number, timeZone: string): string {
+  const format = formatInZone('en', timeZone, { year: 'numeric', month: '2-digit', day: '2-digit' });
   const of = Object.fromEntries(format.formatToParts(epochMs).map(({ type, value }) => [type, value]));
   return `${of['year']?.padStart(4, '0')}-${of['month']}-${of['day']}`;
 }

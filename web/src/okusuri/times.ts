@@ -1,4 +1,6 @@
-/** Parses times of day. */
+/** Parses times of day, and finds them on the clock of a time zone. */
+import { formatInZone } from './months.ts';
+
 /** The most times of a medicine that the server accepts. */
 export const TIMES_MAX = 8;
 
@@ -28,8 +30,7 @@ export function parseTimes(typed: string): readonly string[] | null {
 
 /** `HH:MM` of a moment on the clock of a time zone. */
 export function clockInZone(atMs: number, timeZone: string): string {
-  const clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-  return clock.format(atMs);
+  return formatInZone('en-GB', timeZone, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(atMs);
 }
 
 /**

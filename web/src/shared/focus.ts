@@ -34,6 +34,8 @@ export function keepFocus(): () => void {
   /** The name of the control that led to the focused one. */
   let opener = '';
   let pressed: EventTarget | null = null;
+  /** The last two clicks, each with the controls that it found. */
+  let clicks: readonly { control: Element | null; found: readonly HTMLElement[] }[] = [];
 
   function remember({ target }: FocusEvent): void {
     // After a click or a tap, the focus is where the pointer is.
@@ -43,6 +45,11 @@ export function keepFocus(): () => void {
     before = controlsIn(document.body).filter(
       (control) => control.compareDocumentPosition(target as Node) & Node.DOCUMENT_POSITION_FOLLOWING,
     );
+  }
+
+  function rememberClick({ target }: MouseEvent): void {
+    const control = target instanceof Element ? target.closest(CONTROLS) : null;
+    clicks = [...clicks.slice(-1), { control, found: controlsIn(document.body) }];
   }
 
   /** A held Enter must not press the control that the focus has moved to. */
@@ -61,7 +68,10 @@ export function keepFocus(): () => void {
     if (gone.isConnected) return gone.focus({ preventScroll: true });
     const controls = parts.filter((part) => part.isConnected).map(controlsIn);
     const nearest = controls.find(({ length }) => length > 0) ?? [];
-    const led = nearest.find((control) => opener !== '' && nameOf(control) === opener);
+    const click = clicks.find(({ found }) => !found.includes(gone));
+    const led =
+      nearest.find((control) => control === click?.control) ??
+      nearest.find((control) => opener !== '' && nameOf(control) === opener);
     opener = led ? '' : nameOf(gone);
     (led ?? nearest.find((control) => !before.includes(control)) ?? nearest.at(-1))?.focus();
   }
@@ -70,10 +80,12 @@ export function keepFocus(): () => void {
   observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ['disabled'] });
   document.addEventListener('focusin', remember);
   document.addEventListener('keydown', stopHeldKey, true);
+  document.addEventListener('click', rememberClick, true);
   return () => {
     observer.disconnect();
     document.removeEventListener('focusin', remember);
     document.removeEventListener('keydown', stopHeldKey, true);
+    document.removeEventListener('click', rememberClick, true);
   };
 }
 

@@ -180,4 +180,5 @@ test('a stock keeps the number that was shown, and refuses others', () => {
   assert.deepEqual([daysLeft(stock, '2026-11-20'), daysLeft(stock, '2026-11-26')], [6, 0]);
   assert.equal(daysLeft(undefined, '2026-11-20'), null);
   assert.equal(clockInZone(Date.parse('2026-11-20T15:07:00Z'), 'Asia/Tokyo'), '00:07');
+  assert.match(clockInZone(Date.parse('2026-11-20T15:07:00Z'), 'Nowhere/Atlantis'), /^\d\d:\d\d$/);
 });

@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 import { becomes } from '../harness.mjs';
 import { act, logChanges, useOkusuri } from '../okusuri-page.mjs';
-import { OkusuriServer, today } from '../okusuri-server.mjs';
+import { dayAt, OkusuriServer, today } from '../okusuri-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
 
@@ -66,6 +66,20 @@ test('the focus returns from the form of a medicine', async () => {
   await medicines.getByRole('button', { name: 'Remove', exact: true }).press('Enter');
   await pressEach(page, ['Add a medicine']);
   await becomes(() => focusedName(page), 'Name');
+  await close();
+});
+
+test('the focus returns to “New pack” when the pack is added', async () => {
+  const server = new OkusuriServer();
+  const stock = { left: 13, perDose: 1, packSize: 28, warnDays: 7, packs: 2, isLow: false, runsOutOn: dayAt(13) };
+  Object.assign(server.medicines[0] ?? {}, { stock });
+  const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
+  const medicines = page.getByTestId('medicines');
+  for (const answer of ['Add', 'Cancel']) {
+    await medicines.getByRole('button', { name: 'New pack: Iron' }).press('Enter');
+    await medicines.getByRole('button', { name: answer, exact: true }).press('Enter');
+    await becomes(() => focusedName(page), 'New pack: Iron');
+  }
   await close();
 });
 
