@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::arn;
 use crate::functions::Functions;
-use crate::invoke_api::{allow, function, refuse};
+use crate::invoke_api::{FunctionName, allow, function, refuse};
 use crate::policies::Policies;
 use crate::rest_protocol::error;
 use crate::stack::Function;
@@ -74,14 +74,22 @@ async fn list(
     Json(json!({ "Functions": shown, "NextMarker": next })).into_response()
 }
 
-async fn configuration(State(shared): State<Arc<Shared>>, Path(name): Path<String>, headers: HeaderMap) -> Response {
+async fn configuration(
+    State(shared): State<Arc<Shared>>,
+    FunctionName(name): FunctionName,
+    headers: HeaderMap,
+) -> Response {
     match function(&shared.functions, &shared.policies, &name, &headers, "GetFunctionConfiguration") {
         Ok(pool) => Json(described(pool.function(), shared.started)).into_response(),
         Err(refusal) => *refusal,
     }
 }
 
-async fn with_code(State(shared): State<Arc<Shared>>, Path(name): Path<String>, headers: HeaderMap) -> Response {
+async fn with_code(
+    State(shared): State<Arc<Shared>>,
+    FunctionName(name): FunctionName,
+    headers: HeaderMap,
+) -> Response {
     match function(&shared.functions, &shared.policies, &name, &headers, "GetFunction") {
         Ok(pool) => {
             let location = pool.function().code_uri.display().to_string();

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::rejection::{BytesRejection, PathRejection};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -46,9 +47,27 @@ pub(crate) async fn refuse(method: Method, uri: Uri) -> Response {
     rest_protocol::refusal(&actions::LAMBDA, &method, &uri, "")
 }
 
+/// The function's name in the path, with the `Qualifier` of the query behind it.
+pub(crate) struct FunctionName(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for FunctionName {
+    type Rejection = PathRejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, PathRejection> {
+        let Path(mut name) = Path::<String>::from_request_parts(parts, state).await?;
+        let mut query = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        if let Some((_, qualifier)) = query.find(|(key, _)| key == "Qualifier")
+            && name_and_qualifier(&name).1 != Some(&*qualifier)
+        {
+            name = format!("{name}:{qualifier}");
+        }
+        Ok(Self(name))
+    }
+}
+
 async fn invoke(
     State((functions, policies)): State<(Arc<Functions>, Arc<Policies>)>,
-    Path(name): Path<String>,
+    FunctionName(name): FunctionName,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
@@ -91,7 +110,7 @@ async fn invoke(
 /// Source: <https://docs.aws.amazon.com/lambda/latest/api/API_InvokeWithResponseStream.html>.
 async fn invoke_streaming(
     State((functions, policies)): State<(Arc<Functions>, Arc<Policies>)>,
-    Path(name): Path<String>,
+    FunctionName(name): FunctionName,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {

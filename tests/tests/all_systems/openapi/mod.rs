@@ -41,6 +41,8 @@ const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "months-too-many",
     "hours-too-many",
     "weeks-too-many",
+    // Depends on the day of the request.
+    "dose-mark-snoozed-too-late",
     // The other member allows it or not.
     "log-put-flow-without-bleeding",
     // Not each year has a week 53.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
     Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time,
-    parse_clock_time, taken_at,
+    first_asking_day, parse_clock_time, taken_at,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -95,11 +95,16 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let now = (okusuri.now)();
     let body: DoseBody = request.json(BODY_BYTES_MAX)?;
     let recorded = body.recorded(now)?;
-    check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
+    let today = signed_in.today(now);
+    check_loggable(name.date, today).map_err(date_problem)?;
+    let is_snoozed = matches!(recorded, DoseRecord::Snoozed { .. });
+    if is_snoozed && first_asking_day(today).is_ok_and(|first| name.date < first) {
+        return Err(invalid_parameter("date", "a dose that is more than two days old never asks again"));
+    }
     let zone = &signed_in.time_zone;
     let at = body.at(name.date, zone, now)?;
     let marked = okusuri.doses.mark(&signed_in.id, &name, (recorded, at), zone, now).await.map_err(medicine_problem)?;
-    if matches!(recorded, DoseRecord::Snoozed { .. }) {
+    if is_snoozed {
         okusuri.follow_doses(&signed_in, now).await?;
     }
     Ok(Reply::json(if marked.is_new { 201 } else { 200 }, &row_to_json(&marked.row)))

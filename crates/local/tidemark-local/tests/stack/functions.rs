@@ -55,6 +55,13 @@ async fn function_is_invoked_by_each_name_with_its_environment() {
     }
     assert_eq!(environment(&running, "nobody").await.status(), StatusCode::BAD_REQUEST);
     assert_eq!(invoke(&running, "the-test_function:other", &json!({})).await.status(), StatusCode::NOT_FOUND);
+    for (qualifier, expected) in [("live", StatusCode::OK), ("other", StatusCode::NOT_FOUND)] {
+        let url = format!("{}/2015-03-31/functions/the-test_function", running.admin.addresses.http);
+        let invoked = Client::new().post(format!("{url}/invocations?Qualifier={qualifier}")).body("{}");
+        assert_eq!(invoked.send().await.unwrap().status(), expected, "{qualifier}");
+        let described = Client::new().get(format!("{url}/configuration?Qualifier={qualifier}"));
+        assert_eq!(described.send().await.unwrap().status(), expected, "{qualifier}");
+    }
 }
 
 #[tokio::test]
