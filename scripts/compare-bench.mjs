@@ -28,6 +28,12 @@ for (const row of docs.filter(isExact)) {
 }
 for (const key of ours.keys()) wrong.push(`${key}: ${DOCS} has no such row`);
 if (update === "update") {
+    // A new row comes behind the one before it in the run.
+    exact.forEach((row, place) => {
+        if (!ours.has(name(row))) return;
+        const before = place === 0 ? -1 : docs.findIndex((other) => name(other) === name(exact[place - 1]));
+        docs.splice(before + 1, 0, row);
+    });
     writeFileSync(DOCS, `${JSON.stringify(docs, null, 2)}\n`);
     console.log(`${DOCS} has the counts and costs of this run.`);
 } else {
