@@ -5,7 +5,7 @@
 //! as the last change of the batch. If they are newer, a later change is pending, and it gives the
 //! same items.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
@@ -190,25 +190,15 @@ impl Sides {
             let changed: Vec<Row> = entries.iter().flat_map(change).flatten().collect();
             return self.rewrite_all_items(user, &changed).await;
         }
-        let mut by_table: BTreeMap<usize, Vec<&Row>> = BTreeMap::new();
+        let mut changed: Vec<&Row> = Vec::new();
         for row in entries.iter().flat_map(|entry| [&entry.before, &entry.after]).flatten() {
-            let rows = by_table.entry(row.table.index).or_default();
-            if !rows.contains(&row) {
-                rows.push(row);
+            if !changed.contains(&row) {
+                changed.push(row);
             }
         }
-        let owner = self.postgres.user(user).await?;
-        let (mut rows, mut touching) = (Vec::new(), Vec::new());
-        for changed in by_table.into_values() {
-            let Some(table) = changed.first().map(|row| &row.table) else { continue };
-            let (related, joined) = tokio::try_join!(
-                self.postgres.related_rows(user, table, &changed),
-                self.postgres.rows_joining(user, table, &changed),
-            )?;
-            rows.extend(related.into_iter().chain(joined.clone()));
-            touching.extend(changed.into_iter().cloned().chain(joined));
-        }
-        let touching: Vec<_> = touching.iter().collect();
+        let (owner, joined) = tokio::try_join!(self.postgres.user(user), self.postgres.rows_joining(user, &changed))?;
+        let rows = self.related_rows(user, &changed, &joined, owner.as_ref()).await?;
+        let touching: Vec<_> = changed.into_iter().chain(&joined).collect();
         Ok(item_writes::of_rows(&touching, owner.as_ref(), &rows, &self.world))
     }
 

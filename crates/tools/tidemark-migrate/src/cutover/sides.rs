@@ -1,5 +1,6 @@
 //! Both sides together: moving a user, and the writes of a change.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -10,7 +11,7 @@ use super::not_migrated::LeftOut;
 use super::outbox_entry::OutboxEntry;
 use super::ownership::{MoveStep, Ownerships, Side};
 use super::plan::Phase;
-use super::postgres::Postgres;
+use super::postgres::{ItemKey, Postgres};
 use crate::item::{Attributes, Key};
 use crate::mapping::{Mapping, World};
 use crate::row::Row;
@@ -128,44 +129,64 @@ impl Sides {
         row.is_some_and(|row| self.world.keys(row, owner).iter().any(|(known, _)| known == key))
     }
 
-    /// PostgreSQL's row with this id, and the other rows that become the same items; missing
-    /// changes are replicated to PostgreSQL first. `None` if PostgreSQL still has another version.
-    pub(super) async fn rows_at(
-        &self,
-        row: &Row,
-        user: &str,
-        version: u64,
-    ) -> Result<Option<(Option<Row>, Vec<Row>)>, Failure> {
+    /// PostgreSQL's row with this id; missing changes are replicated to PostgreSQL first. `None` if
+    /// PostgreSQL still has another version.
+    pub(super) async fn row_at(&self, row: &Row, user: &str, version: u64) -> Result<Option<Option<Row>>, Failure> {
         if self.postgres.ownership(user).await?.version != version {
             self.replicate_to(Side::Postgres, user, version).await?;
             if self.postgres.ownership(user).await?.version != version {
                 return Ok(None);
             }
         }
-        let same = self.postgres.row_by_id(row).await?;
-        let mut others = self
-            .postgres
-            .related_rows(user, &row.table, &Vec::from_iter([Some(row), same.as_ref()].into_iter().flatten()))
-            .await?;
-        others.retain(|other| other.key() != row.key());
-        Ok(Some((same, others)))
+        self.postgres.row_by_id(row).await.map(Some)
+    }
+
+    /// The rows of an owner that decide about the items of changed rows, and of the rows with which
+    /// they are joined; and all these rows themselves. Of two rows that want one key, the one that
+    /// loses it may lose its other items, too, so the rows that want those also count.
+    pub(super) async fn related_rows(
+        &self,
+        user: &str,
+        mut changed: &[&Row],
+        joined: &[Row],
+        owner: Option<&Row>,
+    ) -> Result<Vec<Row>, Failure> {
+        let with_id = |row: Row| ((row.table.index, row.key()), row);
+        let mut all: BTreeMap<_, _> = joined.iter().cloned().map(with_id).collect();
+        let mut known = BTreeSet::new();
+        let mut of: Vec<_> = changed.iter().copied().chain(joined).cloned().collect();
+        while !of.is_empty() {
+            let keys = of.iter().flat_map(|row| {
+                let keys = self.world.keys_by_place(row, owner).into_iter();
+                keys.map(move |(place, key)| ItemKey { table: row.table.index, place, key })
+            });
+            let keys: Vec<_> = keys.collect();
+            known.extend(keys.iter().map(|key| key.key.clone()));
+            let found = self.postgres.related_rows(user, changed, &of, &keys).await?;
+            let is_next = |row: &&Row| {
+                let keys = self.world.keys(row, owner);
+                let count = keys.iter().filter(|(key, _)| known.contains(key)).count();
+                count > 0 && count < keys.len()
+            };
+            of = found.iter().filter(is_next).cloned().collect();
+            all.extend(found.into_iter().map(with_id));
+            changed = &[];
+        }
+        Ok(all.into_values().collect())
     }
 
     /// The writes in DynamoDB for a change made there, and the outbox entry for PostgreSQL.
-    /// `before` is the row that PostgreSQL has, `after` the row that it will have, and `rows` are
-    /// the related rows. `None` if the change must be made in PostgreSQL, because it affects all
-    /// items of the user, changes the rows that refer to this one, or is too large for the outbox
-    /// or for one transaction.
+    /// `before` is the row that PostgreSQL has, and `after` the row that it will have. `None` if the
+    /// change must be made in PostgreSQL, because it affects all items of the user, changes the rows
+    /// that refer to this one, or is too large for the outbox or for one transaction.
     pub(super) async fn own_change(
         &self,
         row: &Row,
         user: &str,
-        (before, after, mut rows): (Option<Row>, Option<Row>, Vec<Row>),
+        (before, after): (Option<Row>, Option<Row>),
         version: u64,
     ) -> Result<Option<(OutboxEntry, ItemWrites)>, Failure> {
         let is_gone = after.is_none();
-        // The row may be joined with itself.
-        rows.extend(after.as_ref().map(|after| after.clone().joined(row, Some(after))));
         let entry = OutboxEntry { user: user.to_owned(), version, table: Arc::clone(&row.table), before, after };
         let change = [entry.before.as_ref(), entry.after.as_ref()];
         let changes_a_key =
@@ -187,24 +208,21 @@ impl Sides {
             }
             gone = dependents.rows;
         }
-        for dependent in &gone {
-            rows.extend(self.postgres.related_rows(user, &dependent.table, &[dependent]).await?);
-        }
-        rows.retain(|row| !gone.iter().any(|gone| gone.is_same(row)));
-        let changed: Vec<_> = change.into_iter().flatten().collect();
+        let changed: Vec<_> = change.into_iter().flatten().chain(&gone).collect();
         // The rows with which the changed rows are joined, as they will be after the change.
-        let mut joined = self.postgres.rows_joining(user, &row.table, &changed).await?;
-        for dependent in &gone {
-            joined.extend(self.postgres.rows_joining(user, &dependent.table, &[dependent]).await?);
-        }
-        joined.retain(|other| !changed.iter().copied().chain(&gone).any(|changed| changed.is_same(other)));
+        let mut joined = self.postgres.rows_joining(user, &changed).await?;
+        joined.retain(|other| !changed.iter().any(|changed| changed.is_same(other)));
+        let mut rows = self.related_rows(user, &changed, &joined, of_user.as_ref()).await?;
+        rows.retain(|other| !changed.iter().copied().chain(&joined).any(|known| known.is_same(other)));
         let after_change = |other: Row| {
             let other = other.joined(row, entry.after.as_ref());
             gone.iter().fold(other, |other, gone| other.joined(gone, None))
         };
         let joined: Vec<_> = joined.into_iter().map(after_change).collect();
+        // The row may be joined with itself.
+        rows.extend(entry.after.as_ref().map(|after| after.clone().joined(row, Some(after))));
         rows.extend(joined.clone());
-        let touching: Vec<_> = changed.into_iter().chain(&joined).chain(&gone).collect();
+        let touching: Vec<_> = changed.into_iter().chain(&joined).collect();
         let writes = item_writes::of_rows(&touching, of_user.as_ref(), &rows, &self.world);
         // A crash between two transactions would leave a part of the change.
         if !Dynamo::takes_at_once(&writes) {

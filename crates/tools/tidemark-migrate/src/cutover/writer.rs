@@ -219,8 +219,7 @@ impl Writer {
         if !ownership.is_open(Side::Dynamo) {
             return Ok(false);
         }
-        let Some(rows) = self.sides.rows_at(row, user, ownership.version).await? else { return Ok(false) };
-        let (before, related) = rows;
+        let Some(before) = self.sides.row_at(row, user, ownership.version).await? else { return Ok(false) };
         if before.as_ref().is_some_and(|before| before.owner.as_deref() != Some(user)) {
             self.sides.move_user(user, Side::Postgres).await?;
             self.bring_owners_together(user, row).await?;
@@ -240,7 +239,7 @@ impl Writer {
         if let Some(after) = after.as_ref().filter(|_| !self.sides.world.is_owners(row)) {
             self.check_migrated(after, user).await?;
         }
-        let change = self.sides.own_change(row, user, (before, after, related), ownership.version + 1).await;
+        let change = self.sides.own_change(row, user, (before, after), ownership.version + 1).await;
         let change = change.map_err(|failure| match failure.kind {
             // DynamoDB cannot store another row, with which this one is joined.
             FailureKind::UserStuck => WriteError::Refused(failure.detail),

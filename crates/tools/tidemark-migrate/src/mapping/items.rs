@@ -208,10 +208,15 @@ impl World {
     /// The keys of all items that the row may have, whatever its other columns are. `owner` is the
     /// owner's own row.
     pub(crate) fn keys(&self, row: &Row, owner: Option<&Row>) -> Vec<(Key, bool)> {
+        self.keys_by_place(row, owner).into_iter().map(|(place, key)| (key, row.table.items[place].is_own)).collect()
+    }
+
+    /// The same with the place of each item among those of the table.
+    pub(crate) fn keys_by_place(&self, row: &Row, owner: Option<&Row>) -> Vec<(usize, Key)> {
         let evaluation = self.evaluation(row, owner);
-        let keys = row.table.items.iter().filter_map(|spec| {
+        let keys = row.table.items.iter().enumerate().filter_map(|(place, spec)| {
             evaluation.begin(&spec.kind);
-            Some((self.key(&evaluation, &spec.key).ok()?, spec.is_own))
+            Some((place, self.key(&evaluation, &spec.key).ok()?))
         });
         keys.collect()
     }

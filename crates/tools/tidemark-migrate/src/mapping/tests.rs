@@ -7,8 +7,9 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::tz::TimeZone;
 
+use super::related::Similar;
 use super::*;
-use crate::item::{Item, read_line};
+use crate::item::{Item, Key, read_line};
 use crate::row::Row;
 
 const SHOP: &str = r##"
@@ -144,6 +145,21 @@ fn order_and_its_lines_become_one_customer_item() {
 fn padded_whole_number_keys_are_told_apart() {
     let world = world();
     assert!(world.mapping.table("orders").unwrap().similar().is_empty());
+}
+
+#[test]
+fn a_key_says_which_rows_may_have_it() {
+    let world = world();
+    let with_key = |sort: &str| {
+        let key = Key { partition: "CUSTOMER#customer/7".to_owned(), sort: sort.to_owned() };
+        world.mapping.table("orders").unwrap().with_key(0, &key)
+    };
+    let placed = (Similar::Near("placed_at".to_owned()), "2025-03-02".to_owned());
+    let id = (Similar::Text("id".to_owned()), "00000012".to_owned());
+    assert_eq!(with_key("ORDER#2025-03-02#00000012"), Some(vec![placed, id]));
+    // The day or the number may have the third `#`, and the key of a profile is no order's.
+    assert_eq!(with_key("ORDER#2025-03-02#1#2"), Some(vec![]));
+    assert_eq!(with_key("PROFILE"), None);
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod rights;
 mod rollback;
 mod run_folder;
 mod schema_change;
+mod shared_keys;
 mod sidecar;
 mod stuck;
 mod tls;

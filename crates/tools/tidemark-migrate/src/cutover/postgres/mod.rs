@@ -10,6 +10,7 @@ mod writes;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+pub(super) use rows::ItemKey;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;

@@ -8,6 +8,7 @@ use tokio_postgres::types::ToSql;
 use super::{Parameters, Postgres, epoch, quoted, unreadable, version};
 use crate::Failure;
 use crate::cutover::ownership::Ownership;
+use crate::item::Key;
 use crate::mapping::Table;
 use crate::mapping::related::{Similar, plain};
 use crate::row::{Cell, Columns, Row};
@@ -29,6 +30,16 @@ impl Default for Dependents {
         Self { rows: Vec::new(), owners: BTreeSet::new(), is_plain: true }
     }
 }
+
+/// The key of an item that a row may have: the places of the row's table and of the item in it.
+#[derive(Debug)]
+pub(in crate::cutover) struct ItemKey {
+    pub(in crate::cutover) table: usize,
+    pub(in crate::cutover) place: usize,
+    pub(in crate::cutover) key: Key,
+}
+
+const UUID_LENGTH: usize = 36;
 
 /// The conditions that a row has the same key.
 fn of_key(table: &Table) -> Vec<Similar> {
@@ -74,68 +85,89 @@ impl Postgres {
         Ok(found)
     }
 
-    /// The rows of an owner that may become the same items as these rows, and these themselves.
+    /// The rows of an owner that may become the same items as the rows `of`, by their values and by
+    /// the keys of their items; and the changed rows themselves.
     pub(in crate::cutover) async fn related_rows(
         &self,
         user: &str,
-        table: &Arc<Table>,
-        of: &[&Row],
+        changed: &[&Row],
+        of: &[Row],
+        keys: &[ItemKey],
     ) -> Result<Vec<Row>, Failure> {
-        let Some(owner) = &table.owner else { return Ok(Vec::new()) };
-        let Some(id) = self.schema.mapping.id_of(owner, user) else { return Ok(Vec::new()) };
-        let Some(of_owner) = self.owner_equals(table, "this", 1) else { return Ok(Vec::new()) };
-        let of_key = of_key(table);
-        let similar = table.similar();
-        let (mut any, mut values) = (Vec::new(), Vec::new());
-        for conditions in [&of_key].into_iter().chain(&similar) {
-            let value = |row: &Row, similar: &Similar| plain(table.cell(&row.columns, similar.column())?);
+        let mut all = Vec::new();
+        for table in self.schema.mapping.owned() {
+            let Some((id, of_owner)) = self.of_owner(table, user, 1) else { continue };
+            let mut groups: BTreeMap<Vec<Similar>, BTreeSet<Vec<String>>> = BTreeMap::new();
+            let mut add = |conditions: Vec<(Similar, String)>| {
+                let (conditions, values) = conditions.into_iter().unzip();
+                groups.entry(conditions).or_default().insert(values);
+            };
             // Without its column, or with another kind of value, a condition says nothing.
-            let known =
-                |row: &Row| conditions.iter().filter(|similar| value(row, similar).is_some()).collect::<Vec<_>>();
-            let mut groups: BTreeMap<Vec<&Similar>, Vec<&Row>> = BTreeMap::new();
-            for row in of {
-                groups.entry(known(row)).or_default().push(row);
+            let known = |row: &Row, similar: &Similar| {
+                Some((similar.clone(), plain(table.cell(&row.columns, similar.column())?)?))
+            };
+            let (of_key, similar) = (of_key(table), table.similar());
+            for row in changed.iter().filter(|row| row.table.index == table.index) {
+                add(of_key.iter().filter_map(|similar| known(row, similar)).collect());
             }
-            for (conditions, rows) in groups {
-                let first = values.len() + 2;
-                any.push(self.are_similar(table, &conditions, first));
-                values.extend(
-                    conditions.iter().map(|similar| {
-                        rows.iter().map(|row| value(row, similar).unwrap_or_default()).collect::<Vec<_>>()
-                    }),
-                );
+            for row in of.iter().filter(|row| row.table.index == table.index) {
+                for conditions in &similar {
+                    add(conditions.iter().filter_map(|similar| known(row, similar)).collect());
+                }
             }
+            for place in 0..table.items.len() {
+                let of_others = keys.iter().filter(|key| (key.table, key.place) != (table.index, place));
+                of_others.filter_map(|key| self.with_key(table, place, &key.key)).for_each(&mut add);
+            }
+            if groups.is_empty() {
+                continue;
+            }
+            let (mut any, mut values) = (Vec::new(), Vec::new());
+            for (conditions, rows) in &groups {
+                any.push(self.are_similar(table, &conditions.iter().collect::<Vec<_>>(), values.len() + 2));
+                let column = |n: usize| rows.iter().map(|row| row[n].clone()).collect::<Vec<_>>();
+                values.extend((0..conditions.len()).map(column));
+            }
+            let filter = format!("{of_owner} AND ({})", any.join(" OR "));
+            let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&id];
+            parameters.extend(values.iter().map(|values| values as &(dyn ToSql + Sync)));
+            all.extend(self.rows_where(table, &filter, &parameters).await?);
         }
-        let filter = format!("{of_owner} AND ({})", any.join(" OR "));
-        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&id];
-        parameters.extend(values.iter().map(|values| values as &(dyn ToSql + Sync)));
-        self.rows_where(table, &filter, &parameters).await
+        Ok(all)
+    }
+
+    /// The same as [`Table::with_key`], with values that the columns may have.
+    fn with_key(&self, table: &Table, place: usize, key: &Key) -> Option<Vec<(Similar, String)>> {
+        let types = self.schema.columns.get(&table.name)?;
+        let conditions = table.with_key(place, key)?.into_iter().map(|(similar, text)| {
+            let kind = table.columns.get(similar.column())?.found(types).and_then(|name| types.get(name))?;
+            let text = match (&similar, kind.as_str()) {
+                // Without zeros before it.
+                (Similar::Text(_), "bigint" | "integer" | "smallint") => text.parse::<i64>().ok()?.to_string(),
+                (Similar::Text(_), "uuid") if text.len() != UUID_LENGTH => return None,
+                _ => text,
+            };
+            Some((similar, text))
+        });
+        conditions.collect()
     }
 
     /// The owner's rows of other tables with which a changed row is joined, before or after the
     /// change.
-    pub(in crate::cutover) async fn rows_joining(
-        &self,
-        user: &str,
-        table: &Table,
-        of: &[&Row],
-    ) -> Result<Vec<Row>, Failure> {
+    pub(in crate::cutover) async fn rows_joining(&self, user: &str, of: &[&Row]) -> Result<Vec<Row>, Failure> {
         let mut all: Vec<Row> = Vec::new();
-        let mut joins = Vec::new();
-        for other in self.schema.mapping.owned() {
-            let of_table = other.joins.iter().filter(|join| join.table == table.name);
-            joins.extend(of_table.map(|join| (Arc::clone(other), join.on.clone())));
-        }
-        for (other, on) in joins {
-            let Some((id, of_owner)) = self.of_owner(&other, user, on.len() + 1) else { continue };
-            for row in of {
-                let equal = on.iter().enumerate().map(|(n, (_, own))| self.column_equals(&other, own, n + 1));
+        let tables = self.schema.mapping.owned();
+        let joins = tables.flat_map(|table| table.joins.iter().map(move |join| (table, &join.table, &join.on)));
+        for (other, joined, on) in joins.collect::<Vec<_>>() {
+            let Some((id, of_owner)) = self.of_owner(other, user, on.len() + 1) else { continue };
+            for row in of.iter().filter(|row| row.table.name == *joined) {
+                let equal = on.iter().enumerate().map(|(n, (_, own))| self.column_equals(other, own, n + 1));
                 let filter = equal.chain([of_owner.clone()]).collect::<Vec<_>>().join(" AND ");
-                let value = |(theirs, _): &(String, String)| table.cell(&row.columns, theirs).and_then(Cell::text);
+                let value = |(theirs, _): &(String, String)| row.table.cell(&row.columns, theirs).and_then(Cell::text);
                 let values: Vec<_> = on.iter().map(value).collect();
                 let mut parameters: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
                 parameters.push(&id);
-                for found in self.rows_where(&other, &filter, &parameters).await? {
+                for found in self.rows_where(other, &filter, &parameters).await? {
                     if !all.contains(&found) {
                         all.push(found);
                     }
@@ -252,6 +284,10 @@ impl Postgres {
                     own.push(format!("({column}::timestamptz AT TIME ZONE 'UTC')::date"));
                     given.push(format!("(value{n}::timestamptz AT TIME ZONE 'UTC')::date + days{n}"));
                     from.push_str(&format!(", generate_series(-2, 2) AS days{n}"));
+                }
+                Similar::Text(_) => {
+                    own.push(format!("(to_jsonb({column}) #>> '{{}}')"));
+                    given.push(format!("value{n}"));
                 }
             }
             names.push(format!("value{n}"));
