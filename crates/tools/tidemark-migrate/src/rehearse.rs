@@ -96,7 +96,8 @@ async fn take(arguments: &Arguments, step: &str, product: &Product) -> Result<Re
     let file = mapping.file().clone();
     match *step.split(' ').collect::<Vec<_>>() {
         ["preflight"] => {
-            let report = preflight::run(preflight::Arguments { server, mapping }, product).await?;
+            let report =
+                preflight::run(preflight::Arguments { server, mapping, application_role: None }, product).await?;
             // Before the folder has a run: the mapping may still be changed.
             let is_stopped = report.json["stops"].as_array().is_some_and(|stops| !stops.is_empty());
             if is_stopped { Err(FailureKind::Cutover.because(report.text)) } else { Ok(report) }

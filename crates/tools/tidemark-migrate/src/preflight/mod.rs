@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use crate::arguments::MappingArguments;
 use crate::command::Product;
 use crate::mapping::Table;
-use crate::source::{Restricted, Schema, Server, connect, source_failure};
+use crate::source::{Restricted, Schema, Server, connect, quoted, source_failure};
 use crate::{Failure, FailureKind, Report};
 
 /// The source, the mapping and its parameters.
@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     pub(crate) server: Server,
     #[command(flatten)]
     pub(crate) mapping: MappingArguments,
+    /// The application's role in PostgreSQL, if it is not the tool's own.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) application_role: Option<String>,
 }
 
 /// The size in bytes from which on an index is missed.
@@ -38,7 +41,7 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
     let world = arguments.mapping.world(product, "preflight", jiff::Timestamp::UNIX_EPOCH)?;
     let client = connect(&arguments.server).await?;
     let schema = Schema::read(&client, &arguments.server.schema, &world.mapping).await?;
-    let mut findings = find(&client, &schema).await?;
+    let mut findings = find(&client, &schema, arguments.application_role.as_deref()).await?;
     findings.stops.extend(schema.check().err().map(|failure| failure.to_string()));
     let Findings { stops, warnings } = findings;
     let mut text = match (stops.len(), warnings.len()) {
@@ -58,15 +61,15 @@ pub(crate) async fn run(arguments: Arguments, product: &Product) -> Result<Repor
 }
 
 /// Refuses a cutover that would fail later.
-pub(crate) async fn check(client: &Client, schema: &Schema) -> Result<(), Failure> {
-    let findings = find(client, schema).await?;
+pub(crate) async fn check(client: &Client, schema: &Schema, application: Option<&str>) -> Result<(), Failure> {
+    let findings = find(client, schema, application).await?;
     match &*findings.stops {
         [] => Ok(()),
         stops => Err(FailureKind::Cutover.because(format!("{}. `preflight` shows more", stops.join("; ")))),
     }
 }
 
-async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
+async fn find(client: &Client, schema: &Schema, application: Option<&str>) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let facts = client
         .query_one(
@@ -101,7 +104,60 @@ async fn find(client: &Client, schema: &Schema) -> Result<Findings, Failure> {
             find_unindexed_joins(client, schema, table, &mut findings).await?;
         }
     }
+    find_unreadable(client, schema, application, &mut findings).await?;
+    find_foreign_chains(client, schema, &mut findings).await?;
     Ok(findings)
+}
+
+/// Tables that are not migrated and through which foreign keys change migrated rows: each writer reads
+/// them. The application's role also reads the migrated tables.
+async fn find_unreadable(
+    client: &Client,
+    schema: &Schema,
+    application: Option<&str>,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    let is_owned = |name: &String| schema.mapping.owned().any(|table| table.name == *name);
+    let between = schema.dependencies.iter().map(|key| &key.table).filter(|name| !is_owned(name));
+    let between: Vec<_> = between.map(|name| schema.table(name)).collect();
+    let migrated = schema.mapping.owned().map(|table| schema.table(&table.name));
+    let all: Vec<_> = migrated.chain(between.iter().cloned()).collect();
+    let sql = "SELECT DISTINCT format('GRANT SELECT ON %s TO %I;', name, coalesce($1, current_user)) FROM unnest($2::text[]) AS name
+               WHERE NOT has_table_privilege(coalesce($1, current_user), to_regclass(name), 'SELECT') ORDER BY 1";
+    for (role, tables) in [(None, &between)].into_iter().chain(application.map(|role| (Some(role), &all))) {
+        for row in client.query(sql, &[&role, tables]).await.map_err(source_failure)? {
+            let grant: &str = row.get(0);
+            findings.stops.push(format!("a role may not read a table that a write needs ({grant})"));
+        }
+    }
+    Ok(())
+}
+
+/// Foreign keys that delete or change migrated rows together with other migrated rows, through a table
+/// of another schema. The cutover would not follow them: DynamoDB would keep the items as they were.
+async fn find_foreign_chains(client: &Client, schema: &Schema, findings: &mut Findings) -> Result<(), Failure> {
+    let tables: Vec<_> = schema.mapping.owned().map(|table| schema.table(&table.name)).collect();
+    let sql = "WITH RECURSIVE migrated AS (SELECT to_regclass(name)::oid AS oid FROM unnest($1::text[]) AS name),
+        keys AS (SELECT conrelid, confrelid, conkey, confkey, on_delete, on_delete AND does = 'c' AS deletes,
+                CASE WHEN relnamespace <> to_regnamespace($2) THEN conrelid END AS foreign_table
+            FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid,
+                LATERAL (VALUES (true, confdeltype), (false, confupdtype)) AS action (on_delete, does)
+            WHERE contype = 'f' AND conparentid = 0 AND does IN ('c', 'n', 'd')),
+        reached AS (
+            SELECT conrelid, conkey, deletes, foreign_table, confrelid AS origin FROM keys WHERE confrelid IN (SELECT oid FROM migrated)
+            UNION SELECT keys.conrelid, keys.conkey, keys.deletes, coalesce(reached.foreign_table, keys.foreign_table), origin
+            FROM reached JOIN keys ON keys.confrelid = reached.conrelid AND keys.on_delete = reached.deletes
+                AND (keys.on_delete OR keys.confkey && reached.conkey)
+            WHERE reached.conrelid NOT IN (SELECT oid FROM migrated WHERE oid IS NOT NULL))
+        SELECT DISTINCT format('%s to %s through %s', origin::regclass, conrelid::regclass, foreign_table::regclass)
+        FROM reached WHERE foreign_table IS NOT NULL AND conrelid IN (SELECT oid FROM migrated) ORDER BY 1";
+    for row in client.query(sql, &[&tables, &quoted(&schema.name)]).await.map_err(source_failure)? {
+        let chain: &str = row.get(0);
+        findings
+            .stops
+            .push(format!("foreign keys lead from {chain}: a cutover does not follow them into another schema"));
+    }
+    Ok(())
 }
 
 /// Returns whether the role may read the table.

@@ -72,3 +72,37 @@ async fn delete_that_cascades_through_unmapped_tables_reaches_dynamodb() {
         assert_eq!(before - migration.items().await.unwrap().len(), 1 + gone, "{n}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn capture_names_the_grant_on_a_table_between() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let role = "CREATE ROLE application LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON users, folders TO application";
+    client.batch_execute(role).await.unwrap();
+    let capture = ["--to", "capture", "--application-role", "application"];
+    for table in ["notes", "shelves"] {
+        let refused = migration.phase("cutover", &capture).await.unwrap_err().to_string();
+        let grant = format!("GRANT SELECT ON \"public\".\"{table}\" TO application;");
+        assert!(refused.contains(&grant), "{refused}");
+        client.batch_execute(&grant).await.unwrap();
+    }
+    migration.phase("cutover", &capture).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn preflight_refuses_a_cascade_through_another_schema() {
+    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let stops = async |sql: &str| {
+        client.batch_execute(sql).await.unwrap();
+        migration.report("preflight").await.unwrap().json["stops"].clone()
+    };
+    let shelves = "CREATE SCHEMA other; CREATE TABLE other.shelves (id int PRIMARY KEY, folder_id int REFERENCES folders ON DELETE CASCADE);
+        INSERT INTO other.shelves SELECT n, n FROM generate_series(1, 9) AS n;
+        CREATE TABLE other.rooms (id int PRIMARY KEY, folder_id int REFERENCES folders ON UPDATE CASCADE);
+        INSERT INTO other.rooms SELECT generate_series(1, 99); ALTER TABLE notes ADD FOREIGN KEY (shelf_id) REFERENCES other.rooms ON UPDATE CASCADE";
+    assert_eq!(stops(shelves).await, json!([]));
+    let notes = "ALTER TABLE notes ADD FOREIGN KEY (second_shelf) REFERENCES other.shelves ON DELETE SET NULL";
+    let found = stops(notes).await.to_string();
+    assert!(found.contains("foreign keys lead from folders to notes through other.shelves"), "{found}");
+}

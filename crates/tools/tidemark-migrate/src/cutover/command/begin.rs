@@ -25,7 +25,7 @@ pub(super) async fn begin(
         let why = "the run already has an export, and changes since then were not captured: start a new run with `cutover --to capture`";
         return Err(FailureKind::Cutover.because(why));
     }
-    postgres.preflight().await?;
+    postgres.preflight(arguments.application_role.as_deref()).await?;
     // A new id, even if a cutover of this folder was rolled back: its writers may still be running.
     let id = run.begin(database)?.run;
     run_state::record_stage(run, &id, Stage::Capture)?;

@@ -35,9 +35,9 @@ const REVOKE: &str = "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration F
 
 impl Postgres {
     /// Refuses a source that would stop the migration later, before anything is changed.
-    pub(in crate::cutover) async fn preflight(&self) -> Result<(), Failure> {
+    pub(in crate::cutover) async fn preflight(&self, application: Option<&str>) -> Result<(), Failure> {
         self.schema.check_known()?;
-        preflight::check(&self.client, &self.schema).await
+        preflight::check(&self.client, &self.schema, application).await
     }
 
     /// Waits until no other command works on the cutover, from this folder or a copy of it, and
