@@ -9,7 +9,6 @@ use super::ownership::{Ownership, Ownerships, Side};
 use super::sides::Sides;
 use crate::item::{Attributes, Key, text};
 use crate::mapping::Table;
-use crate::row::Row;
 use crate::{Failure, FailureKind};
 
 /// How often a read looks for the side that wrote last.
@@ -96,13 +95,24 @@ impl Reader {
         let has_kind = |table: &&Arc<Table>| {
             world.is_owners_table(table) || table.items.iter().any(|item| item.kind == wanted.kind)
         };
-        let tables: Vec<_> = world.mapping.owned().filter(has_kind).cloned().collect();
-        let (ownership, rows) = self.sides.postgres.rows_of_tables(wanted.owner, &tables, is_in_cutover).await?;
-        let is_wanted = |row: &Row| row.table.items.iter().any(|item| item.kind == wanted.kind);
-        let owner = rows.iter().find(|row| world.is_owners(row)).cloned();
-        let rows: Vec<_> = rows.into_iter().filter(is_wanted).collect();
+        let mut tables: Vec<_> = world.mapping.owned().filter(has_kind).cloned().collect();
+        let (ownership, rows) = loop {
+            let postgres = &self.sides.postgres;
+            let (ownership, rows) = postgres.rows_of_tables(wanted.owner, &tables, is_in_cutover).await?;
+            let owner = rows.iter().find(|row| world.is_owners(row));
+            let keys: Vec<_> = rows.iter().flat_map(|row| world.keys(row, owner)).collect();
+            // The items of other tables whose rows may want one of these keys.
+            let is_read = |table: &Arc<Table>| tables.iter().any(|read| read.index == table.index);
+            let more = world.mapping.owned().filter(|table| !is_read(table));
+            let more = more.filter(|table| keys.iter().any(|(key, _)| postgres.may_have(table, key)));
+            let more: Vec<_> = more.cloned().collect();
+            if more.is_empty() {
+                break (ownership, rows);
+            }
+            tables.extend(more);
+        };
         let partitions = world.partitions(wanted.owner);
-        let items = item_writes::derived(&rows, owner.as_ref(), world).items.into_values();
+        let items = item_writes::of_owner(&rows, world).items.into_values();
         let items = items.filter(|item| item.kind == wanted.kind && partitions.contains(&item.key.partition));
         Ok((ownership, items.map(|item| (item.key, item.attributes)).collect()))
     }

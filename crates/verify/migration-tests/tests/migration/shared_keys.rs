@@ -3,7 +3,7 @@
 
 use migration_tests::Migration;
 use serde_json::{Value, json};
-use tidemark_migrate::cutover::{Side, Writer};
+use tidemark_migrate::cutover::{Reader, Side, Writer};
 
 use super::cutover::compared;
 
@@ -150,4 +150,18 @@ async fn row_that_gains_one_key_leaves_others_to_better_rows() {
     assert_eq!(writer.delete(&best).await.unwrap(), Side::Dynamo);
     compared(&migration, "100%").await;
     assert_eq!(kind(&migration, "NAME#x").await, "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn reader_sees_no_item_whose_key_another_table_has() {
+    let migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    migration.captured_and_loaded().await.unwrap();
+    for to in ["dual", "100%"] {
+        compared(&migration, to).await;
+        let reader = Reader::new(migration.sides().await.unwrap());
+        for (kind, expected) in [("first", vec!["NAME#eta"]), ("second", vec!["NAME#delta", "NAME#gamma"])] {
+            let found: Vec<_> = reader.items("u1", kind).await.unwrap().into_keys().map(|key| key.sort).collect();
+            assert_eq!(found, expected, "{to}");
+        }
+    }
 }

@@ -136,6 +136,11 @@ impl Postgres {
         Ok(all)
     }
 
+    /// Whether rows of a table may become an item with this key.
+    pub(in crate::cutover) fn may_have(&self, table: &Table, key: &Key) -> bool {
+        (0..table.items.len()).any(|place| self.with_key(table, place, key).is_some())
+    }
+
     /// The same as [`Table::with_key`], with values that the columns may have.
     fn with_key(&self, table: &Table, place: usize, key: &Key) -> Option<Vec<(Similar, String)>> {
         let types = self.schema.columns.get(&table.name)?;
