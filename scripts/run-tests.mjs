@@ -31,6 +31,8 @@ const { values: options } = parseArgs({
 const VERIFY_ONLY = ["tidemark-migrate", "okusuri-migrate", "migration-tests", "bench", "soak"];
 // Only `make verify` runs these modules: they need the AWS tools, or a mount namespace.
 const VERIFY_MODULES = ["all_systems::aws_tools::", "all_systems::deploy::", "all_systems::full_disk::"];
+// The modules of the journeys through the running stack.
+const JOURNEYS = ["journey::", "journeys::"];
 // Selected in each build, so that the crates from outside have the same features in all of them.
 const BESIDE = ["tests", "tidemark-local", "bench", "soak", "fuzz"];
 
@@ -100,32 +102,48 @@ async function build(packages) {
 const seconds = new Map();
 let [passed, failed, ignored] = [0, 0, 0];
 
-/** Runs one program, prints its lines, and adds the time of each test to its module. */
-async function run({ name, target, path }) {
-    console.log(`\n     Running ${name} ${target}`);
+/**
+ * Runs one program, prints its lines, and adds the time of each test to its module. `part` is a part of its tests:
+ * the journeys, or the others.
+ */
+async function run({ name, target, path, part }) {
+    const heading = `\n     Running ${name} ${target}${part ? `: ${part}` : ""}`;
+    // What runs beside other programs is printed at its end.
+    const lines = part === "journeys" ? [heading] : null;
+    const print = (line) => (lines ? lines.push(line) : console.log(line));
+    if (!lines) print(heading);
     // The time of each test is an option of nightly. This variable is for the test's program only: cargo and
     // the compiler would build other crates with it.
     const folder = `${root}/${folders.get(name)}`;
     const cargo = { CARGO_PKG_NAME: name, CARGO_MANIFEST_DIR: folder };
-    const environment = { ...process.env, ...cargo, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: options.threads };
+    const environment = { ...process.env, ...cargo, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: part === "journeys" ? "2" : options.threads };
     const skipped = options.package ? options.skip : [...VERIFY_MODULES, ...options.skip];
     const skip = skipped.flatMap((one) => ["--skip", one]);
-    const args = [...filters(name), ...skip, "-Zunstable-options", "--report-time"];
-    const program = spawn(path, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
+    let args = [...filters(name), ...skip];
+    if (part === "journeys") {
+        const list = spawnSync(path, [...args, "--list", "--format=terse"], { cwd: folder, env: environment, encoding: "utf8" });
+        const names = list.stdout.split("\n").map((line) => line.replace(/: test$/, "")).filter((path) => JOURNEYS.some((one) => path.includes(one)));
+        if (names.length === 0) return;
+        args = ["--exact", ...names];
+    } else if (part) {
+        args.push(...JOURNEYS.flatMap((one) => ["--skip", one]));
+    }
+    const program = spawn(path, [...args, "-Zunstable-options", "--report-time"], { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
     let rest = "";
-    program.stdout.setEncoding("utf8").on("data", (part) => {
-        const lines = (rest + part).split("\n");
-        rest = lines.pop();
-        for (const line of lines) read(name, target, line);
+    program.stdout.setEncoding("utf8").on("data", (text) => {
+        const whole = (rest + text).split("\n");
+        rest = whole.pop();
+        for (const line of whole) read(name, target, line, print);
     });
     const code = await new Promise((resolve) => program.on("close", (code, signal) => resolve(code ?? signal)));
-    if (rest) read(name, target, rest);
+    if (rest) read(name, target, rest, print);
+    if (lines) console.log(lines.join("\n"));
     if (code !== 0) failures.push(`${name} ${target}: ended with ${code}`);
 }
 
 const failures = [];
 
-function read(name, target, line) {
+function read(name, target, line, print) {
     const test = /^test (?<path>\S+)(?: - should panic)? \.\.\. (?<outcome>ok|FAILED|ignored).*?(?:<(?<time>[\d.]+)s>)?$/.exec(line);
     if (test) {
         const { path, outcome, time } = test.groups;
@@ -142,14 +160,18 @@ function read(name, target, line) {
         if (outcome === "ok" && Number(time) < 1) return;
     }
     if (/^(running \d+ tests?|)$/.test(line)) return;
-    console.log(line);
+    print(line);
 }
 
 const packages = chosen();
 const began = Date.now();
 const programs = await build(packages);
 const ready = Date.now();
-for (const program of programs) await run(program);
+// Journeys mostly wait: they run beside everything else.
+const suite = programs.find(({ target }) => target === "suite");
+const journeys = suite && run({ ...suite, part: "journeys" });
+for (const program of programs) await run(program === suite ? { ...program, part: "without journeys" } : program);
+await journeys;
 console.log("\nSeconds of the tests by module, added up; several run at a time:");
 for (const [module, time] of [...seconds].sort((a, b) => b[1] - a[1])) if (time >= 1) console.log(`${time.toFixed(0).padStart(6)}  ${module}`);
 console.log(`\nBuilt in ${Math.round((ready - began) / 1000)} s, run in ${Math.round((Date.now() - ready) / 1000)} s.`);
