@@ -59,6 +59,26 @@ pub async fn okusuri_logs(reader: &Reader, user: &str) -> Result<BTreeMap<String
     Ok(items.values().filter_map(log).collect())
 }
 
+/// A table of users, whose ids are the owners.
+const USERS: &str = "CREATE TABLE users (id text PRIMARY KEY, name text);";
+
+const USERS_MAPPING: &str = r#"
+[target]
+key = ["PK", "SK"]
+
+[owners.user]
+table = "users"
+partitions = ["USER#{$owner}"]
+
+[tables.users]
+owner = { kind = "user", column = "id" }
+columns = { id = "key", name = "text" }
+[[tables.users.items]]
+type = "user"
+key = { PK = "USER#{id}", SK = "USER" }
+attributes = { Name = "{name}" }
+"#;
+
 /// Everything that a run needs.
 #[derive(Debug)]
 pub struct Migration {
@@ -90,6 +110,13 @@ impl Migration {
         let mut postgres = Postgres::start().await?;
         postgres.client().await?.batch_execute(sql).await?;
         Self::of_postgres(postgres, mapping).await
+    }
+
+    /// A source with a table `users` whose ids are the owners, and with this schema and these rows;
+    /// `mapping` has the other tables.
+    pub async fn of_users(sql: &str, mapping: &str) -> Result<Self> {
+        let mapping = format!("{USERS_MAPPING}{mapping}");
+        Self::of_schema(&format!("{USERS}{sql}"), Box::leak(mapping.into_boxed_str())).await
     }
 
     /// A source with this schema and these rows, and the mapping that `init` drafts for it.

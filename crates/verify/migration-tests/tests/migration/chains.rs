@@ -8,7 +8,6 @@ use super::cutover::compared;
 
 /// A shelf stands in a folder or on another shelf. Notes may lie on the shelves of other users.
 const SCHEMA: &str = "
-    CREATE TABLE users (id text PRIMARY KEY, name text);
     CREATE TABLE folders (id int PRIMARY KEY, user_id text NOT NULL REFERENCES users);
     CREATE TABLE shelves (id int PRIMARY KEY, folder_id int REFERENCES folders ON DELETE CASCADE,
         below int REFERENCES shelves ON DELETE CASCADE);
@@ -23,21 +22,6 @@ const SCHEMA: &str = "
     INSERT INTO notes VALUES (1000, 'u9', 23, NULL), (2000, 'u9', NULL, 4)";
 
 const MAPPING: &str = r#"
-[target]
-key = ["PK", "SK"]
-
-[owners.user]
-table = "users"
-partitions = ["USER#{$owner}"]
-
-[tables.users]
-owner = { kind = "user", column = "id" }
-columns = { id = "key", name = "text" }
-[[tables.users.items]]
-type = "user"
-key = { PK = "USER#{id}", SK = "USER" }
-attributes = { Name = "{name}" }
-
 [tables.folders]
 owner = { kind = "user", column = "user_id" }
 columns = { id = "integer", user_id = "key" }
@@ -56,7 +40,7 @@ attributes = { Second = "{second_shelf}" }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn delete_that_cascades_through_unmapped_tables_reaches_dynamodb() {
-    let migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let migration = Migration::of_users(SCHEMA, MAPPING).await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%"] {
         compared(&migration, to).await;
@@ -75,7 +59,7 @@ async fn delete_that_cascades_through_unmapped_tables_reaches_dynamodb() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn capture_names_the_grant_on_a_table_between() {
-    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let mut migration = Migration::of_users(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let role = "CREATE ROLE application LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON users, folders TO application";
     client.batch_execute(role).await.unwrap();
@@ -91,7 +75,7 @@ async fn capture_names_the_grant_on_a_table_between() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn preflight_refuses_a_cascade_through_another_schema() {
-    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let mut migration = Migration::of_users(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let stops = async |sql: &str| {
         client.batch_execute(sql).await.unwrap();

@@ -7,26 +7,10 @@ use tidemark_migrate::cutover::Writer;
 use super::cutover::compared;
 
 const SCHEMA: &str = "
-    CREATE TABLE users (id text PRIMARY KEY, name text);
     CREATE TABLE tags (id int PRIMARY KEY, user_id text NOT NULL, label text);
     INSERT INTO users VALUES ('u1', 'User 1')";
 
 const MAPPING: &str = r#"
-[target]
-key = ["PK", "SK"]
-
-[owners.user]
-table = "users"
-partitions = ["USER#{$owner}"]
-
-[tables.users]
-owner = { kind = "user", column = "id" }
-columns = { id = "key", name = "text" }
-[[tables.users.items]]
-type = "user"
-key = { PK = "USER#{id}", SK = "USER" }
-attributes = { Name = "{name}" }
-
 [tables.tags]
 owner = { kind = "user", column = "user_id" }
 columns = { id = "integer", user_id = "key", label = "text" }
@@ -70,7 +54,7 @@ async fn key_of_equal_converted_values_passes_to_the_other_row() {
     };
     let rows: Vec<_> = (0..PAIRS.len()).map(values).collect();
     let insert = format!("INSERT INTO tags VALUES {}", rows.join(", "));
-    let mut migration = Migration::of_schema(&format!("{SCHEMA}; {insert}"), MAPPING).await.unwrap();
+    let mut migration = Migration::of_users(&format!("{SCHEMA}; {insert}"), MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     compared(&migration, "dual").await;

@@ -8,7 +8,6 @@ use tidemark_migrate::cutover::{Reader, Side, Writer};
 use super::cutover::compared;
 
 const SCHEMA: &str = "
-    CREATE TABLE users (id text PRIMARY KEY, name text);
     CREATE TABLE tags (id int PRIMARY KEY, user_id text NOT NULL, label text NOT NULL, alias text);
     CREATE TABLE words (id int PRIMARY KEY, user_id text NOT NULL, first text, second varchar(8), code int, token uuid);
     INSERT INTO users VALUES ('u1', 'User 1');
@@ -20,21 +19,6 @@ const SCHEMA: &str = "
 /// Of two rows that want one name, the one with the greater id gets it. A tag whose alias belongs to
 /// another one has no items.
 const MAPPING: &str = r#"
-[target]
-key = ["PK", "SK"]
-
-[owners.user]
-table = "users"
-partitions = ["USER#{$owner}"]
-
-[tables.users]
-owner = { kind = "user", column = "id" }
-columns = { id = "key", name = "text" }
-[[tables.users.items]]
-type = "user"
-key = { PK = "USER#{id}", SK = "USER" }
-attributes = { Name = "{name}" }
-
 [tables.tags]
 owner = { kind = "user", column = "user_id" }
 columns = { id = "integer", user_id = "key", label = "text", alias = "text" }
@@ -89,7 +73,7 @@ async fn kind(migration: &Migration, sort: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn key_passes_to_the_best_row_of_another_table() {
-    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let mut migration = Migration::of_users(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     compared(&migration, "dual").await;
@@ -134,7 +118,7 @@ async fn key_passes_to_the_best_row_of_another_table() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn row_that_gains_one_key_leaves_others_to_better_rows() {
-    let mut migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let mut migration = Migration::of_users(SCHEMA, MAPPING).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     // Tag 40 wants the name of tag 50, and the alias of tag 45.
     let insert = "INSERT INTO tags VALUES (40, 'u1', 'x', 'y'), (45, 'u1', 'z', 'y'), (50, 'u1', 'x', 'w')";
@@ -154,7 +138,7 @@ async fn row_that_gains_one_key_leaves_others_to_better_rows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn reader_sees_no_item_whose_key_another_table_has() {
-    let migration = Migration::of_schema(SCHEMA, MAPPING).await.unwrap();
+    let migration = Migration::of_users(SCHEMA, MAPPING).await.unwrap();
     migration.captured_and_loaded().await.unwrap();
     for to in ["dual", "100%"] {
         compared(&migration, to).await;
