@@ -102,32 +102,28 @@ async function build(packages) {
 const seconds = new Map();
 let [passed, failed, ignored] = [0, 0, 0];
 
-/**
- * Runs one program, prints its lines, and adds the time of each test to its module. `part` is a part of its tests:
- * the journeys, or the others.
- */
-async function run({ name, target, path, part }) {
-    const heading = `\n     Running ${name} ${target}${part ? `: ${part}` : ""}`;
-    // What runs beside other programs is printed at its end.
-    const lines = part === "journeys" ? [heading] : null;
-    const print = (line) => (lines ? lines.push(line) : console.log(line));
-    if (!lines) print(heading);
+/** The arguments that select the tests of a program. */
+function selection(name) {
+    const skipped = options.package ? options.skip : [...VERIFY_MODULES, ...options.skip];
+    return [...filters(name), ...skipped.flatMap((one) => ["--skip", one])];
+}
+
+/** The selected tests of a program that are journeys. */
+function journeysOf({ name, path }) {
+    const list = spawnSync(path, [...selection(name), "--list", "--format=terse"], { encoding: "utf8" });
+    if (list.status !== 0) fail(`${name} does not list its tests: ${list.error ?? list.stderr}`);
+    const names = list.stdout.split("\n").map((line) => line.replace(/: test$/, ""));
+    return names.filter((test) => JOURNEYS.some((one) => test.includes(one)));
+}
+
+/** Runs one program or a part of it, prints its lines, and adds the time of each test to its module. */
+async function run({ name, target, path }, { part = "", args = selection(name), threads = options.threads, print = console.log } = {}) {
+    print(`\n     Running ${name} ${target}${part}`);
     // The time of each test is an option of nightly. This variable is for the test's program only: cargo and
     // the compiler would build other crates with it.
     const folder = `${root}/${folders.get(name)}`;
     const cargo = { CARGO_PKG_NAME: name, CARGO_MANIFEST_DIR: folder };
-    const environment = { ...process.env, ...cargo, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: part === "journeys" ? "2" : options.threads };
-    const skipped = options.package ? options.skip : [...VERIFY_MODULES, ...options.skip];
-    const skip = skipped.flatMap((one) => ["--skip", one]);
-    let args = [...filters(name), ...skip];
-    if (part === "journeys") {
-        const list = spawnSync(path, [...args, "--list", "--format=terse"], { cwd: folder, env: environment, encoding: "utf8" });
-        const names = list.stdout.split("\n").map((line) => line.replace(/: test$/, "")).filter((path) => JOURNEYS.some((one) => path.includes(one)));
-        if (names.length === 0) return;
-        args = ["--exact", ...names];
-    } else if (part) {
-        args.push(...JOURNEYS.flatMap((one) => ["--skip", one]));
-    }
+    const environment = { ...process.env, ...cargo, RUSTC_BOOTSTRAP: "1", RUST_TEST_THREADS: threads };
     const program = spawn(path, [...args, "-Zunstable-options", "--report-time"], { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
     let rest = "";
     program.stdout.setEncoding("utf8").on("data", (text) => {
@@ -137,7 +133,6 @@ async function run({ name, target, path, part }) {
     });
     const code = await new Promise((resolve) => program.on("close", (code, signal) => resolve(code ?? signal)));
     if (rest) read(name, target, rest, print);
-    if (lines) console.log(lines.join("\n"));
     if (code !== 0) failures.push(`${name} ${target}: ended with ${code}`);
 }
 
@@ -167,11 +162,15 @@ const packages = chosen();
 const began = Date.now();
 const programs = await build(packages);
 const ready = Date.now();
-// Journeys mostly wait: they run beside everything else.
+// Journeys mostly wait: they run beside everything else, and are printed after it.
 const suite = programs.find(({ target }) => target === "suite");
-const journeys = suite && run({ ...suite, part: "journeys" });
-for (const program of programs) await run(program === suite ? { ...program, part: "without journeys" } : program);
-await journeys;
+const journeys = suite ? journeysOf(suite) : [];
+const lines = [];
+const beside = journeys.length > 0 && run(suite, { part: ": journeys", args: ["--exact", ...journeys], threads: "2", print: (line) => lines.push(line) });
+const others = suite && { part: ": without journeys", args: [...selection(suite.name), ...JOURNEYS.flatMap((one) => ["--skip", one])] };
+for (const program of programs) await run(program, program === suite ? others : {});
+await beside;
+if (lines.length > 0) console.log(lines.join("\n"));
 console.log("\nSeconds of the tests by module, added up; several run at a time:");
 for (const [module, time] of [...seconds].sort((a, b) => b[1] - a[1])) if (time >= 1) console.log(`${time.toFixed(0).padStart(6)}  ${module}`);
 console.log(`\nBuilt in ${Math.round((ready - began) / 1000)} s, run in ${Math.round((Date.now() - ready) / 1000)} s.`);
