@@ -28,6 +28,11 @@ pub fn first_asking_day(today: Date) -> Result<Date, jiff::Error> {
     today.checked_sub(2.days())
 }
 
+/// Whether a dose of this day, not later than today, may still ask.
+pub fn may_ask(date: Date, today: Date) -> bool {
+    first_asking_day(today).is_ok_and(|first| date >= first)
+}
+
 /// The days whose doses may ask after `now`, for a plan that begins on `from`.
 pub fn asking_days(from: Date, zone: &TimeZone, now: Timestamp) -> impl Iterator<Item = Date> {
     let today = zone.to_datetime(now).date();

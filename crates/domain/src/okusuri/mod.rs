@@ -16,7 +16,7 @@ mod summary;
 mod symptom;
 
 pub use dose_reminder::{
-    DOSE_ASKS, DOSE_MAIL_DAYS, DOSE_MESSAGES_MAX, DOSE_REPEAT, asking_days, first_asking_day, utc_day_end,
+    DOSE_ASKS, DOSE_MAIL_DAYS, DOSE_MESSAGES_MAX, DOSE_REPEAT, asking_days, first_asking_day, may_ask, utc_day_end,
 };
 pub use email::{Email, EmailError};
 pub use log::{DateRefusal, FIRST_DATE, Log, Note, NoteError, check_loggable};

@@ -23,6 +23,7 @@ const SECTION: &str = "Cost on DynamoDB, per click";
 const TABLE: &str = "qit-db-local";
 const SHARD: &str = "shardId-000";
 
+/// A user of no shape.
 const OTHER_USER: usize = 9_999;
 
 /// How much time an invocation is given.
@@ -158,7 +159,7 @@ async fn consumed(counting: Counting, shape: &Shape) -> Result<(Consumed, Consum
     let batch = |first: u64, users: &mut dyn Iterator<Item = usize>| {
         events::batch(&stream, SHARD, first, users.map(|user| format!("user-{user:04}")))
     };
-    // A user of no shape comes first: the first batch of a table also writes its declarations.
+    // Before the measured batch: the first one of a table also writes its declarations.
     count(batch(1, &mut (0..shape.known).chain([OTHER_USER]))).await?;
     meter.take();
     count(batch(10_000, &mut (0..shape.records).map(|record| record % shape.users))).await?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
-    Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time,
-    first_asking_day, parse_clock_time, taken_at,
+    Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time, may_ask,
+    parse_clock_time, taken_at,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -98,7 +98,7 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let today = signed_in.today(now);
     check_loggable(name.date, today).map_err(date_problem)?;
     let is_snoozed = matches!(recorded, DoseRecord::Snoozed { .. });
-    if is_snoozed && first_asking_day(today).is_ok_and(|first| name.date < first) {
+    if is_snoozed && !may_ask(name.date, today) {
         return Err(invalid_parameter("date", "a dose that is more than two days old never asks again"));
     }
     let zone = &signed_in.time_zone;
