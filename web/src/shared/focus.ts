@@ -68,7 +68,7 @@ export function keepFocus(): () => void {
     if (gone.isConnected) return gone.focus({ preventScroll: true });
     const controls = parts.filter((part) => part.isConnected).map(controlsIn);
     const nearest = controls.find(({ length }) => length > 0) ?? [];
-    const click = clicks.find(({ found }) => !found.includes(gone));
+    const click = clicks.findLast(({ found }) => !found.includes(gone));
     const led =
       nearest.find((control) => control === click?.control) ??
       nearest.find((control) => opener !== '' && nameOf(control) === opener);
